@@ -25,10 +25,10 @@ import numpy as np
 from planner import Workload, conditions, named
 
 import dxgeom as dx
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.verification import verify
 
 
 def _under(metric: Metric, weights: np.ndarray) -> Workload:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.laplace import optimal_laplace, proportional_shares
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.metrics.checking.verification import verify_metric
+from dxgeom.metrics.verification import verify_metric
 from dxgeom.numeric.rounding import round_up
 from dxgeom.universe.queries import LinearQueries
 

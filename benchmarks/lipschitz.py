@@ -15,8 +15,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.families.points import PointsMetric
-from dxgeom.metrics.operations.lipschitz_constants import lipschitz
+from dxgeom.metrics.lipschitz_maps import lipschitz
+from dxgeom.metrics.points import PointsMetric
 
 Floats = NDArray[np.float64]
 

@@ -26,8 +26,8 @@ from dxgeom.mechanisms.linear.laplace import max_min_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families import DiscreteMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
 from dxgeom.universe.queries import LinearQueries
 

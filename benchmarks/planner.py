@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 import dxgeom as dx
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify
-from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.universe.weight_table import WeightTable, tabulated
 from dxgeom.universe.weight_tables import over_universe
 

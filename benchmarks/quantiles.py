@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.quantiles.choice import quantile_choice, quantile_mechanism
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric
+from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.numeric.randomness import SystemRandomness
 
 ROWS = 100_001

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build

@@ -16,7 +16,7 @@ import numpy as np
 
 import dxgeom as dx
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.metrics.operations.lipschitz_constants import lipschitz
+from dxgeom.metrics.lipschitz_maps import lipschitz
 from dxgeom.policy.policy import Policy, parse_policy
 
 CENSUS = """

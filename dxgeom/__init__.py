@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.selection.small_databases import small_database as small_database
     from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism as statistic_mechanism
     from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem as mwem
-    from dxgeom.metrics.checking.closure import repair_metric as repair_metric
-    from dxgeom.metrics.checking.edge_check import repair_edges as repair_edges, verify_edges as verify_edges
-    from dxgeom.metrics.checking.verification import VerifiedMetric as VerifiedMetric, verify_metric as verify_metric
-    from dxgeom.metrics.operations.lipschitz_constants import lipschitz as lipschitz
+    from dxgeom.metrics.matrices import repair_metric as repair_metric
+    from dxgeom.metrics.edges import repair_edges as repair_edges, verify_edges as verify_edges
+    from dxgeom.metrics.verification import VerifiedMetric as VerifiedMetric, verify_metric as verify_metric
+    from dxgeom.metrics.lipschitz_maps import lipschitz as lipschitz
     from dxgeom.noise.laws.k_norm import k_norm_noise as k_norm_noise
     from dxgeom.pipeline import compile_and_release as compile_and_release
     from dxgeom.plan_files.loading import load_plan as load_plan

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from dxgeom.errors import CertificateRefused, file_errors
-from dxgeom.metrics.certificate import MetricCertificate
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.metric import MetricCertificate
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.universe.universe import Universe
 
 Kind: TypeAlias = Literal["policy", "matrix", "edges"]

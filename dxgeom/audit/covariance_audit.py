@@ -24,8 +24,8 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.metrics.operations.changes import ListedChanges
-from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.metrics.changes import ListedChanges
+from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.planner.boxes.box_plan import BoxPlan

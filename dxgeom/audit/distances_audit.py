@@ -16,8 +16,8 @@ from dxgeom.audit.claims import Claims, claimed_distances, claimed_pairs, requir
 from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
 from dxgeom.audit.policy_audit import Audit
 from dxgeom.errors import CertificateRefused
-from dxgeom.metrics.checking.edge_list import Edge, fingerprint_of_edges, stated_edges
-from dxgeom.metrics.checking.matrix_check import ROUNDING_OF_INPUT, fingerprint_of, matrix_of
+from dxgeom.metrics.edges import Edge, fingerprint_of_edges, stated_edges
+from dxgeom.metrics.matrices import ROUNDING_OF_INPUT, fingerprint_of, matrix_of
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 
 MOST_TRIPLES: Final = 1_000_000_000

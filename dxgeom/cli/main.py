@@ -102,7 +102,8 @@ def run() -> None:
         if missed is None or ended.code:
             raise
         if not isinstance(missed, BrokenPipeError):  # whoever closes a pipe has read enough
-            print_error(f"error: not all could be shown: {missed.strerror or missed}; nothing was spent")
+            why = missed.strerror or missed
+            print_error(f"error: not all could be shown: {why}; nothing was spent, and what was written stays")
         raise SystemExit(Outcome.REFUSED) from missed
     except Exception as mistake:
         sys.excepthook(type(mistake), mistake, mistake.__traceback__)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.disclosure.raw_values import attribute_of, refined
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.numeric.rounding import round_up
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.attributes import OUTSIDE

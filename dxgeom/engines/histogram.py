@@ -97,7 +97,7 @@ def histogram_of_table(
         quiet_data: refuse without a word about what the table holds.
         people: whose rows these are; left out, as the universe says.
         component_of: where people count once, the component of each record type under the policy's metric, see
-            :func:`dxgeom.metrics.operations.components.components_of`; shares are spread by it.
+            :func:`dxgeom.metrics.components.components_of`; shares are spread by it.
     Raises: DataError when the table cannot be read, lacks a column, holds rows outside, or has no rows (unless records
     may be absent).
     """

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import ArrayError, UnsupportedCombination, WrongArgument
 from dxgeom.learning.lineage import Lineage
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.policy.policy import Policy
 
 

@@ -20,7 +20,7 @@ from dxgeom.learning.totals.least_squares import NoisyLeastSquares
 from dxgeom.learning.totals.regression_totals import RegressionTotals, Shape
 from dxgeom.learning.under_policy.linear_fitting import fit_linear
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.policy.policy import Policy
 

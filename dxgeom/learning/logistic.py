@@ -18,7 +18,7 @@ from dxgeom.learning.labels import two_classes
 from dxgeom.learning.plain_models import prepared_logistic
 from dxgeom.learning.under_policy.fitting import fit_under_policy
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
 from dxgeom.policy.policy import Policy
 

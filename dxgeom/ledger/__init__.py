@@ -23,6 +23,6 @@ if TYPE_CHECKING:
     from dxgeom.ledger.lookup import Found as Found
     from dxgeom.ledger.moves.to_server import move_ledger as move_ledger
     from dxgeom.ledger.sums import Allotment as Allotment
-    from dxgeom.metrics.checking.data_set import DataSet as DataSet
+    from dxgeom.metrics.data_set import DataSet as DataSet
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -17,6 +17,7 @@ from dxgeom.ledger.chronicle import Chronicle, Page
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.refusals import altered, unusable
 from dxgeom.ledger.stores.answer_files import AnswerFiles, Written
+from dxgeom.ledger.stores.leftovers import tidy_drafts
 from dxgeom.ledger.stores.sqlite_layout import plain_errors
 from dxgeom.ledger.stores.store import Session
 from dxgeom.ledger.tables import ANSWERS, BESIDE, INSIDE, Field, Table, commitment_of, digest_of
@@ -124,7 +125,7 @@ def answer_in(files: AnswerFiles | None, book: Book, session: Session, entry: En
 
 
 def book_waiting(chronicle: Chronicle) -> None:
-    """Book answers that could only be written beside the ledger, and drop rooms whose processes are gone.
+    """Book answers that could only be written beside the ledger, and drop drafts and rooms whose processes are gone.
 
     What cannot be done now is left for the next time.
     """
@@ -132,6 +133,7 @@ def book_waiting(chronicle: Chronicle) -> None:
     if files is None:
         return
     with contextlib.suppress(LedgerError), plain_errors(chronicle.store.described):
+        tidy_drafts(files.ledger)
         for number in files.entries():
             with chronicle.reading() as (book, _):
                 entry = book.entries[number - 1] if number <= len(book.entries) else None

@@ -11,7 +11,7 @@ from dxgeom.ledger.chronicle import Page
 from dxgeom.ledger.entry import Account, amount, storable
 from dxgeom.ledger.refusals import unusable
 from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, DISJOINT, POLICIES, SHARED, Field, Record, Table
-from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.metrics.data_set import DataSet
 from dxgeom.privacy.currencies import CONCENTRATED, currency_of
 from dxgeom.universe.columns import plain
 

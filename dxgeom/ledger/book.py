@@ -11,7 +11,7 @@ from dxgeom.ledger.entry import Account, Accounts, Entry, exact
 from dxgeom.ledger.refusals import altered, unusable
 from dxgeom.ledger.sums import ALL, Allotment, Sums
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, commitment_of, seal_of
-from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.metrics.data_set import DataSet
 from dxgeom.privacy.currencies import CONCENTRATED, PURE, Currency, currency_of
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from dxgeom.errors import LedgerError
-from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
+from dxgeom.metrics.data_set import UNNAMED, DataSet
 from dxgeom.privacy.currencies import PURE, Privacy
 from dxgeom.universe.columns import plain
 

@@ -22,7 +22,7 @@ from dxgeom.ledger.sums import Allotment
 from dxgeom.privacy.currencies import PURE, Currency, currency_of
 
 if TYPE_CHECKING:
-    from dxgeom.metrics.checking.data_set import DataSet
+    from dxgeom.metrics.data_set import DataSet
 
 
 @final

@@ -28,7 +28,7 @@ from dxgeom.ledger.spending import asked, charge_row, remaining_of
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.sums import Allotment
 from dxgeom.ledger.tables import Record, commitment_of
-from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
+from dxgeom.metrics.data_set import UNNAMED, DataSet
 from dxgeom.privacy.currencies import PURE, Privacy
 
 

@@ -78,7 +78,7 @@ def losses_of(task: SecretTask, secrets: Secrets) -> Losses:
 
 
 def _ways(attribute: PointsAttribute) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    from dxgeom.metrics.families.distances import lower_distance
+    from dxgeom.metrics.points import lower_distance
 
     every = np.arange(attribute.size)
     first, second = np.broadcast_arrays(every[:, None], every[None, :])

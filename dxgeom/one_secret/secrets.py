@@ -13,7 +13,7 @@ import numpy as np
 
 from dxgeom.arguments import described
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.attributes import OUTSIDE, Attribute, NotAValue
 from dxgeom.universe.columns import NumberColumn, plain

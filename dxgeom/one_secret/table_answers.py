@@ -11,7 +11,7 @@ from dxgeom.mechanisms.finite.banded_tables import BandedTable
 from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
 from dxgeom.mechanisms.finite.optimal_tables import bracketed_table, optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.one_secret.answer_kind import AnswerKind, ReadyAnswer
 from dxgeom.one_secret.prior_and_loss import loss_word, losses_of, prior_of
 from dxgeom.one_secret.secret_answer import SecretAnswer

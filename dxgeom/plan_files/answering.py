@@ -21,7 +21,7 @@ from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL, margin
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.plan_files.asked import weighed, weights_data

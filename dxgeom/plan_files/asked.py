@@ -23,7 +23,7 @@ from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, on_shared_classes, with_axes
 from dxgeom.universe.weight_tables import WeightTables
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -223,7 +223,7 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
         raise Wrong("DX304", f"{place}.origins", "every answer is about something, or none says what")
     with refused_as("DX304", place):
         weights = WeightTables(shape, tables)
-        return LinearQueries(
+        queries = LinearQueries(
             tuple(part.names),
             weights,
             units,
@@ -239,6 +239,9 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
                 for number, (one, name) in enumerate(zip(part.origins, part.names, strict=False))
             ),
         )
+        for number, ratio in enumerate(queries.ratios):
+            _require_range(queries, ratio, f"{place}.ratios[{number}].within")
+    return queries
 
 
 def _rounding(part: WeightsPart, place: str) -> tuple[ValueRounding, ...]:
@@ -266,13 +269,36 @@ def _ratios(part: WeightsPart, place: str) -> tuple[AskedRatio, ...]:
     return tuple(found)
 
 
+def _require_range(queries: LinearQueries, ratio: AskedRatio, place: str) -> None:
+    """That all records have such a ratio, and so all sums of them, but for what rounding moves: intervals end there.
+
+    Raises: Wrong; TooLarge.
+    """
+    above, below = ratio.numerator, ratio.denominator
+    kept = sorted({above, below})
+    tables = on_shared_classes(queries.tables.only(kept).tables)
+    axes = sorted({axis for table in tables for axis in table.axes})
+    rows = {
+        kept[query]: row
+        for table in tables
+        for query, row in zip(table.queries.tolist(), with_axes(table.weights, table.axes, axes), strict=True)
+    }
+    tops, bottoms = (one.ravel() for one in np.broadcast_arrays(rows[above], rows[below]))
+    (low, high), moved = ratio.within, queries.each_rounding[above].per_record
+    for counted in np.unique(bottoms).tolist():
+        own, bottom = tops[bottoms == counted], counted * queries.units[below]
+        least, most = (int(end) * queries.units[above] for end in (own.min(), own.max()))
+        slack = moved if bottom else 0
+        if bottom < 0 or not low * bottom - slack <= least <= most <= high * bottom + slack:
+            raise Wrong("DX304", place, f"some records have another '{ratio.name}'")
+
+
 def _about(part: OriginPart, name: str, place: str) -> AnswerOrigin:
-    """What an answer is about. Its group is in no fingerprint, but in the answer's name, which is in it."""
-    for column, value in part.group:
-        named = {f"{own}={value}" for own in (column, column.partition(".")[2])}
-        if not any(words in name for words in named):
-            raise Wrong("DX304", place, f"'{name}' is not about {column}={value}")
-    return AnswerOrigin(part.query, tuple(part.group))
+    """What an answer is about, which its name says, too: that is in the fingerprint, and this is not."""
+    origin = AnswerOrigin(part.query, tuple(part.group))
+    if not origin.explains(name):
+        raise Wrong("DX304", place, f"'{name}' is not about {', '.join((part.query, *map('='.join, part.group)))}")
+    return origin
 
 
 def _table(part: TablePart, shape: tuple[int, ...], place: str) -> WeightTable:

@@ -6,7 +6,7 @@ import math
 from typing import Any, Final
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.plan_files.document import FORMAT, PolicyPart
 from dxgeom.plan_files.text.json_text import digest_of, document_text
 from dxgeom.plan_files.wrong import Wrong, refused_as

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.metrics.operations.changes import ListedChanges
-from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.metrics.changes import ListedChanges
+from dxgeom.metrics.paired_changes import PairedChanges
 
 
 def timed(build: Callable[[], AdditiveMechanism]) -> tuple[AdditiveMechanism, float]:

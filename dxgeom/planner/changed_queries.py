@@ -13,7 +13,7 @@ from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, Unsupporte
 from dxgeom.mechanisms.linear import biased, shapes  # whose files are loaded when one is tried
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_public_number
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.universe.queries import LinearQueries

@@ -14,7 +14,7 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
 from dxgeom.mechanisms.linear.shapes.lower_bound import coordinate_bounds
 from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import require_known

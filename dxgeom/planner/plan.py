@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers

@@ -13,7 +13,7 @@ import numpy as np
 
 from dxgeom.arguments import require, require_function
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.choose import plan

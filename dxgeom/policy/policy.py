@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 from dxgeom.displayed import Pictured
 from dxgeom.errors import DxgeomError, PolicyError, TooLarge, UnsupportedCombination
-from dxgeom.metrics.checking.data_set import DataSet
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify
+from dxgeom.metrics.data_set import DataSet
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.policy.lower.connectivity import Unprotected, check_connected
 from dxgeom.policy.lower.describe import MetricDescription, describe
 from dxgeom.policy.lower.lowered import lower
@@ -192,7 +192,7 @@ class Policy(Pictured):
         Where people count by rows, at most m each, it is that of a row: the m-th part, so that m rows together tell no
         more than the policy says of people.
         """
-        from dxgeom.metrics.operations.divided import divided
+        from dxgeom.metrics.divided import divided
 
         people = self.universe.reading.people
         return verify(

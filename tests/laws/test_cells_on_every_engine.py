@@ -25,7 +25,7 @@ import dxgeom as dx
 from dxgeom.engines.failures import QUIET
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.components import components_of
 from dxgeom.universe.universe import Universe
 
 _NUMBERS = itertools.count(1)

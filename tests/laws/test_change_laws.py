@@ -12,18 +12,15 @@ from hypothesis import strategies as st
 from reference.changes import every_change, exact_largest_load
 from reference.families import members
 
-import dxgeom.metrics.operations.pair_classes as moves_module
+import dxgeom.metrics.generating_pairs as moves_module
 from dxgeom.errors import UnboundedLoss
-from dxgeom.metrics.checking.dense import DenseMetric
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.values import ValueSensitivityMetric
-from dxgeom.metrics.operations.changes import Changes, FactoredChanges, ListedChanges, factored_changes
-from dxgeom.metrics.operations.differences import differences_of_tables, generating_differences
-from dxgeom.metrics.operations.paired_changes import PairedChanges, paired_changes
+from dxgeom.metrics.changes import Changes, FactoredChanges, ListedChanges, factored_changes
+from dxgeom.metrics.combinations import CapMetric, SumMetric
+from dxgeom.metrics.differences import differences_of_tables, generating_differences
+from dxgeom.metrics.families import DiscreteMetric, LineMetric, ValueSensitivityMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.matrices import DenseMetric
+from dxgeom.metrics.paired_changes import PairedChanges, paired_changes
 from dxgeom.universe.weight_table import tabulated
 from dxgeom.universe.weight_tables import stacked
 

@@ -17,8 +17,8 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.rejection import RejectionNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness

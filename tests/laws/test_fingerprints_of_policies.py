@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from dxgeom.metrics.checking.dense import DenseMetric
-from dxgeom.metrics.checking.verification import FAMILIES
+from dxgeom.metrics.matrices import DenseMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.verification import FAMILIES
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.syntax.models import PolicySyntax
 

@@ -23,7 +23,7 @@ from dxgeom.ledger.stores.postgres.server_store import PostgresLedger
 from dxgeom.ledger.stores.sqlite_store import SqliteFile
 from dxgeom.ledger.stores.stores import STORES, store_at
 from dxgeom.ledger.tables import ENTRIES
-from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.metrics.data_set import DataSet
 from dxgeom.privacy.currencies import CONCENTRATED
 
 MEMORY = ":memory:"

@@ -19,7 +19,7 @@ import pytest
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.marginals.table_counts import table_counts
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.components import components_of
 from dxgeom.universe.people.people import SHARES
 
 TABLES = int(os.environ.get("DXGEOM_TABLES", "2"))

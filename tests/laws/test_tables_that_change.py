@@ -103,7 +103,7 @@ CHANGES: dict[str, Callable[[Path], Any]] = {
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, meanwhile, name, change, reading):
     path = written(tmp_path / name, TABLE)
     meanwhile(lambda: CHANGES[change](path))
-    with pytest.raises(DataError, match=rf"{CHANGED}|cannot be read|does not exist"):
+    with pytest.raises(DataError, match=CHANGED):
         READINGS[reading](path)
 
 

@@ -20,7 +20,7 @@ import dxgeom as dx
 from dxgeom.engines.failures import QUIET
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.components import components_of
 from dxgeom.universe.universe import Universe
 
 ONCE = "people: {column: who, count: once}\n"

@@ -12,9 +12,9 @@ from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
 from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.verification import verify
 
 PRIORS = ([1, 1, 1, 1, 1], [16, 8, 4, 2, 1], [1, 0, 5, 0, 1], [1, 9, 1, 9, 1])
 LOSSES = {

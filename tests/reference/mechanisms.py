@@ -47,9 +47,8 @@ from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families import LineMetric, PartitionMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import mpmath
 import numpy as np
 
-from dxgeom.mechanisms.quantiles import transport
+from dxgeom.mechanisms.quantiles import largest_length, transport
 from dxgeom.mechanisms.selection import declared_scores, selections
 from dxgeom.noise.laws.law import NoiseLaw
 from reference.selection_law import CHANCES
@@ -27,27 +27,35 @@ class NotSaidYet(Exception):
 
 
 class Script:
-    """``picks``: which candidate each selection takes; ``noise``: what each draw of noise is, 0 where it ends."""
+    """``picks``: which candidate each selection takes; ``noise``: what each draw of noise is, 0 where it ends.
+
+    ``log_chances``: of each selection and of each draw, in their order.
+    """
 
     def __init__(self, picks, noise=()):
-        self.picks, self.noise, self.log_chance = list(picks), list(noise), mpmath.mpf(0)
+        self.picks, self.noise, self.log_chances = list(picks), list(noise), []
+
+    @property
+    def log_chance(self):
+        return sum(self.log_chances, mpmath.mpf(0))
+
+    def _taken(self, among):
+        if not self.picks:
+            raise NotSaidYet(among)
+        return self.picks.pop(0)
 
     def pick(self, scores, rate, law, randomness):
         del randomness
-        if not self.picks:
-            raise NotSaidYet(len(scores))
-        place = self.picks.pop(0)
+        place = self._taken(len(scores))
         chance = CHANCES[law]([int(score) for score in scores], Fraction(rate))[place]
-        self.log_chance += mpmath.log(chance) if chance else -mpmath.inf
+        self.log_chances.append(mpmath.log(chance) if chance else -mpmath.inf)
         return place
 
     def best(self, scores, randomness):
         """Where nothing private is in the scores: each of the best is as likely."""
         every = np.flatnonzero(scores == scores.max())
-        if not self.picks:
-            raise NotSaidYet(len(scores))
-        place = self.picks.pop(0)
-        self.log_chance += -mpmath.log(len(every)) if place in every else -mpmath.inf
+        place = self._taken(len(scores))
+        self.log_chances.append(-mpmath.log(len(every)) if place in every else -mpmath.inf)
         return place
 
     def worth(self, worths, slack, ball, law, randomness):
@@ -56,12 +64,26 @@ class Script:
             [Fraction(one).limit_denominator(10**9) * 10**9 for one in worths], Fraction(1, 10**9), law, randomness
         )
 
+    def piece(self, worths, slack, ball, law, randomness):
+        """By the logarithms of chances, up to a factor, as they are in balls."""
+        del slack, randomness
+        assert law == "exponential"
+        place = self._taken(len(worths))
+        logs = [mpmath.mpf(float(ball(number).mid())) for number in range(len(worths))]
+        self.log_chances.append(logs[place] - _log_sum(logs))
+        return place
+
+    def alike(self, number, randomness):
+        del randomness
+        self.log_chances.append(-mpmath.log(number))
+        return self._taken(number)
+
     def draw(self, law, count, randomness, factor=Fraction(1)):
         drawn = []
         for _ in range(count):
             row = self.noise.pop(0) if self.noise else [0] * law.dimension
-            for z, scale in zip(row, law.laplace_scales, strict=True):
-                self.log_chance += log_cell(z, mpmath.mpf(float(scale)) * factor.numerator / factor.denominator)
+            scales = (mpmath.mpf(float(one)) * factor.numerator / factor.denominator for one in law.laplace_scales)
+            self.log_chances.append(sum((log_cell(z, scale) for z, scale in zip(row, scales, strict=True))))
             drawn.append(list(row))
         return drawn
 
@@ -78,6 +100,8 @@ def played(script):
         patches.enter_context(patch.object(selections, "noisy_largest", script.pick))
         patches.enter_context(patch.object(selections, "largest", script.best))
         patches.enter_context(patch.object(transport, "noisy_largest", script.pick))
+        patches.enter_context(patch.object(largest_length, "noisy_largest_worth", script.piece))
+        patches.enter_context(patch.object(largest_length, "uniform_integer", script.alike))
         patches.enter_context(patch.object(declared_scores, "noisy_largest_worth", script.worth))
         patches.enter_context(patch.object(NoiseLaw, "draw_whole", lambda law, *given: script.draw(law, *given)))
         yield

@@ -38,7 +38,7 @@ from dxgeom.mechanisms.selection.tabled_scores import tabled_selection
 from dxgeom.mechanisms.selection.top import top_selection
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
-from dxgeom.metrics.checking.verification import verify, verify_metric
+from dxgeom.metrics.verification import verify, verify_metric
 
 ERROR = 1e-9
 AT_ONCE = 500

@@ -19,9 +19,9 @@ from dxgeom.mechanisms.quantiles.even_spread import _permute_and_flip
 from dxgeom.mechanisms.quantiles.largest_length import LargestLength
 from dxgeom.mechanisms.quantiles.question import quantile_question
 from dxgeom.mechanisms.quantiles.transport import TransportQuantiles
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families import DiscreteMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 FALSE_ALARM = 1e-9

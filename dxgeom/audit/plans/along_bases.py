@@ -17,6 +17,7 @@ from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
 from dxgeom.audit.plans.claimed_blocks import NoisyBlock
+from dxgeom.audit.plans.counted_blocks import AboveFirst
 from dxgeom.audit.plans.moves import Moves
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
@@ -75,7 +76,9 @@ class _Part:
     def __init__(self, noisy: NoisyBlock, known: dict[tuple[int, bytes], _Turned]) -> None:
         law, *others = noisy.laws
         sizes = [one.numbers for one in noisy.block.along]
-        if not isinstance(law, KroneckerNormals) or others or [len(one) for one in law.maps] != sizes:
+        above = all(isinstance(one, AboveFirst) and one.groups == one.width == 1 for one in noisy.block.along)
+        formed = above and not others
+        if not (formed and isinstance(law, KroneckerNormals) and [len(one) for one in law.maps] == sizes):
             raise CertificateRefused("the noise in a block of numbers is of another form than the numbers")
         self.block = noisy.block
         self.turned = [

@@ -18,9 +18,10 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.audit.plans.claimed_blocks import NoisyBlock
+from dxgeom.audit.plans.counted_blocks import FirstOfTwo
 from dxgeom.audit.plans.moves import Moves
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import PairBlock
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
@@ -69,10 +70,11 @@ class _Loads:
         """What a size of 1 uses up of a distance, or of its square; *exact*."""
         block, scales = noisy.block, []
         radices = [one.over for one in block.along if one.over > 1]
+        absolute = any(isinstance(one, FirstOfTwo) for one in block.along)  # whose squares are others
         for law in noisy.laws:
             if isinstance(law, LaplaceNoise) and not self.normal and not radices:
                 scales.append(float(law.scales.min()))
-            elif isinstance(law, DifferencedNormals) and law.shape == tuple(radices):
+            elif isinstance(law, DifferencedNormals) and law.shape == tuple(radices) and not absolute:
                 scales.append(law.scale)
             else:
                 raise CertificateRefused("the noise in a block of numbers is of another form than the numbers")

@@ -34,11 +34,17 @@ class NoisyBlock(NamedTuple):
 
 
 def blocks_with_noise(mechanism: LatticeNoise[Any]) -> dict[int, NoisyBlock]:
-    """Of noise in tables, or in boxes, for each part with noise by its number."""
+    """Of noise in tables, or in boxes, for each part with noise by its number.
+
+    Raises: CertificateRefused unless there is a coordinate for each number.
+    """
     made: Any = _of_boxes if isinstance(mechanism, BoxMechanism) else _of_tables
-    return {
+    found = {
         number: NoisyBlock(made(mechanism, number), [law] * draws) for number, law, draws in mechanism.noisy_parts()
     }
+    if any(one.block.size != sum(law.dimension for law in one.laws) for one in found.values()):
+        raise CertificateRefused("this noise has other coordinates than the numbers that it is said to be in")
+    return found
 
 
 def _of_tables(mechanism: CountsWithNoise, number: int) -> CountedBlock:

@@ -24,10 +24,10 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
-from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations import PresenceMetric
+from dxgeom.metrics.components import components_of
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.planner.releases.releasable import Releasable
 
@@ -109,8 +109,12 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
             f"'{mechanism.name}' is not noise on counts and sums, and this audit has no second route for it: that it "
             "hides what it should is proved where it is made and read, and not checked here"
         )
-    if mechanism.metric.size != metric.size or mechanism.metric.privacy != metric.privacy:
+    own = mechanism.metric
+    same = (own.size, own.privacy) == (metric.size, metric.privacy) and metric.people in (None, own.people)
+    if not (same and metric.absent in (None, mechanism.absent)):
         raise CertificateRefused("the mechanism is about other records, or another privacy, than the plan's policy")
+    if mechanism.absent is not None and any(one is not None for one in _numbers_stated(mechanism)):
+        raise CertificateRefused("tables of other numbers of records are refused, which the policy keeps private")
     if normal and metric.privacy == "pure":
         raise CertificateRefused("noise whose odds have no bound is no noise for pure privacy")
     if isinstance(mechanism, AdditiveMechanism) and metric.size > _LARGEST_HISTOGRAM:
@@ -122,6 +126,13 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         hidden = _in_blocks(mechanism, metric.metric)
     counted = "" if present else ", and how many lie in each component"
     return [f"answers show of records only their numbers with noise{counted}: driven exactly; {MISSED}", hidden]
+
+
+def _numbers_stated(mechanism: AdditiveMechanism | CountsWithNoise | BoxMechanism) -> tuple[int | None, ...]:
+    """Of records, where a release is for just so many."""
+    if not isinstance(mechanism, AdditiveMechanism):
+        return (mechanism.queries.records,)
+    return mechanism.sensitivity.queries.records, None if mechanism.change is None else mechanism.change.records
 
 
 def _in_blocks(mechanism: Any, metric: Metric) -> str:
@@ -152,5 +163,7 @@ def _listed(mechanism: AdditiveMechanism, metric: Metric) -> str:
         raise CertificateRefused("two records at a finite distance are said to be in different components")
     weights = carried(mechanism)
     records = within_components([labels]).margin([0])
+    if mechanism.absent is not None:  # no histogram counts it: what it weighs is never told
+        weights[:, mechanism.absent] = records[mechanism.absent] = 0
     require_answers(mechanism, records, np.array([row.astype(object) @ records for row in weights], dtype=object))
     return require_hidden_shifts(mechanism.law, weights, metric)

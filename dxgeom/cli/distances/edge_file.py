@@ -8,7 +8,7 @@ from typing import final
 
 from dxgeom.cli.distances.matrix_file import cell_at, common_scale, is_number, reading, rows_of_text
 from dxgeom.errors import DataError
-from dxgeom.metrics.checking.edge_list import Edge
+from dxgeom.metrics.edges import Edge
 
 COLUMNS = ("from", "to", "distance")
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, TooLarge, file_errors
-from dxgeom.metrics.checking.matrix_check import EXACT_BELOW
+from dxgeom.metrics.matrices import EXACT_BELOW
 from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
 from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact

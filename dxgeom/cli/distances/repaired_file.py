@@ -16,7 +16,7 @@ from dxgeom.cli.distances.edge_file import ClaimedEdges
 from dxgeom.cli.distances.matrix_file import ClaimedMatrix
 from dxgeom.cli.terminal.new_files import check_new
 from dxgeom.errors import DataError, file_errors
-from dxgeom.metrics.checking.closure import Distance
+from dxgeom.metrics.matrices import Distance
 from dxgeom.universe.columns import plain
 
 

@@ -15,12 +15,10 @@ from dxgeom.cli.distances.matrix_file import ClaimedMatrix, read_matrix
 from dxgeom.cli.distances.repaired_file import write_edges, write_matrix
 from dxgeom.cli.terminal.failures import error_dict
 from dxgeom.errors import NotAMetric
-from dxgeom.metrics.certificate import MetricCertificate
-from dxgeom.metrics.checking.closure import Distance, repair_metric
-from dxgeom.metrics.checking.edge_check import repair_edges, verify_edges
-from dxgeom.metrics.checking.edge_list import words_of
-from dxgeom.metrics.checking.matrix_check import Progress
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify_metric
+from dxgeom.metrics.edges import repair_edges, verify_edges, words_of
+from dxgeom.metrics.matrices import Distance, Progress, repair_metric
+from dxgeom.metrics.metric import MetricCertificate
+from dxgeom.metrics.verification import VerifiedMetric, verify_metric
 
 _VERDICTS = {"holds": "holds", "within rounding": "within rounding of equality"}
 _ROUNDED = "note     the decimals have too many digits to be decided exactly; read as float64"

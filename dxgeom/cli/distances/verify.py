@@ -17,7 +17,7 @@ from dxgeom.errors import NotAMetric
 
 if TYPE_CHECKING:
     from dxgeom.cli.distances.verdicts import Verdict
-    from dxgeom.metrics.checking.matrix_check import Progress
+    from dxgeom.metrics.matrices import Progress
 
 _LARGE = 500
 
@@ -85,7 +85,7 @@ def _progress(work: str, size: int) -> Iterator[Progress | None]:
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    from dxgeom.metrics.kernels.detours import SLOWER, slow_for_want_of_numba
+    from dxgeom.metrics.detours import SLOWER, slow_for_want_of_numba
 
     console = Console(stderr=True)
     if size < _LARGE or not console.is_terminal:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dxgeom.ledger.history import History
     from dxgeom.ledger.ledger import Ledger
     from dxgeom.ledger.sums import Allotment
-    from dxgeom.metrics.checking.data_set import DataSet
+    from dxgeom.metrics.data_set import DataSet
 
 AccountPolicy: TypeAlias = Annotated[
     Path, typer.Option("--policy", metavar="POLICY", help="The policy whose account it is, and its budget.")

@@ -16,7 +16,7 @@ from dxgeom.cli.terminal.printing import print_warnings
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
-    from dxgeom.metrics.checking.data_set import DataSet
+    from dxgeom.metrics.data_set import DataSet
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.releases.plans import ChosenPlan
     from dxgeom.policy.policy import Policy

@@ -15,7 +15,7 @@ import typer
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
-    from dxgeom.metrics.checking.data_set import DataSet
+    from dxgeom.metrics.data_set import DataSet
 
 
 class Format(StrEnum):
@@ -65,7 +65,7 @@ def data_set_of(text: str) -> DataSet:
 
     Raises: typer.BadParameter.
     """
-    from dxgeom.metrics.checking.data_set import DataSet
+    from dxgeom.metrics.data_set import DataSet
 
     name, slash, edition = text.partition("/")
     if not name or (slash and not edition):

@@ -50,7 +50,7 @@ def table_counts(
     universe says that they count.
 
     Args: as of :func:`dxgeom.engines.histogram.histogram_of_table`, but for arrays of counts, which nobody can have;
-    ``component_keys``: where people count once, see :meth:`dxgeom.metrics.operations.components.Components.keys`.
+    ``component_keys``: where people count once, see :meth:`dxgeom.metrics.components.Components.keys`.
     Raises: DataError as that; about a row outside, whichever attribute it is outside of.
     """
     universe, people = queries.universe, queries.universe.reading.people

@@ -47,6 +47,8 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
         return tuple(str(name) for name in table.columns)
     if _is_lazy_polars(table):
         return tuple(table.collect_schema().names())
+    if _is_dataset(table):
+        _refuse_text(table)
     if isinstance(table, pa.Table | pa.RecordBatch | pa.RecordBatchReader) or _is_dataset(table):
         return tuple(table.schema.names)
     if hasattr(table, "__arrow_c_stream__") and hasattr(table, "columns"):
@@ -55,6 +57,17 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
         "a table is the path of a file, a pandas or polars DataFrame, an Arrow table, or an array of counts; "
         f"found {type(table).__name__}"
     )
+
+
+def _refuse_text(dataset: Any) -> None:
+    """Arrow reads a text file with cells of several lines, so that one row may swallow others. Raises: DataError."""
+    if getattr(getattr(dataset, "format", None), "default_extname", None) == "csv":
+        raise DataError(
+            "the dataset holds text files, and a row of a text file is one line, which Arrow does not ask for: hand "
+            "over the path of the file itself, or write the table as Parquet"
+        )
+    for part in getattr(dataset, "children", ()):
+        _refuse_text(part)
 
 
 def _names_of_pandas(table: Any) -> tuple[str, ...]:

@@ -12,13 +12,19 @@ from typing import Any
 
 from dxgeom.engines.failures import changed_meanwhile
 from dxgeom.engines.tables.parquet_files import files_of_folder
+from dxgeom.errors import DataError
 
 
 @contextmanager
 def unchanged(described: str, state: Callable[[], Any]) -> Iterator[None]:
-    """Raises: DataError where ``state`` of a table is another one after it was read."""
+    """Raises: DataError where ``state`` of a table is another one after it was read, whatever else was wrong."""
     before = state()
-    yield
+    try:
+        yield
+    except DataError as error:
+        if state() != before:
+            raise changed_meanwhile(described) from error
+        raise
     if state() != before:
         raise changed_meanwhile(described)
 

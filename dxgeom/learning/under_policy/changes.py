@@ -13,11 +13,8 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnboundedLoss
 from dxgeom.learning.perturbed.features import Change, FeatureGroup
 from dxgeom.learning.under_policy.encoding import EncodedAttribute
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.groups import GroupedMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.combinations import CapMetric, GroupedMetric, PresenceMetric, SumMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric, gathered
 from dxgeom.numeric.rounding import round_down
 

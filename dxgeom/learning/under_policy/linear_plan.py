@@ -20,7 +20,7 @@ from dxgeom.learning.under_policy.encoding import EncodedAttribute, encoded
 from dxgeom.learning.under_policy.feature_rows import FeatureRows, feature_rows
 from dxgeom.learning.under_policy.totals_queries import totals_queries
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan

@@ -20,7 +20,7 @@ from dxgeom.learning.under_policy.changes import RecordLayout, logistic_changes
 from dxgeom.learning.under_policy.feature_rows import FeatureRows, feature_rows
 from dxgeom.learning.under_policy.rows import codes_of_column, require_inside
 from dxgeom.mechanisms.contract.mechanism import account_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.universe import Universe
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, NamedTuple, final
 
-from dxgeom.ledger.stores.leftovers import is_left_over, maker_mark
+from dxgeom.ledger.stores.leftovers import draft_of, is_left_over, maker_mark
 from dxgeom.ledger.tables import digest_of
 
 _HEAD: Final = b"\x1f\x8b\x08\x10\x00\x00\x00\x00\x00\xff"
@@ -63,15 +63,7 @@ class AnswerFiles:
             raise FileExistsError(
                 errno.EEXIST, f"'{path.name}' is in the way, and no answer of this ledger: move it away"
             )
-        try:
-            with _opened(path) as file:
-                # The mark comes first, so that the room of whoever is killed while making it is known as such.
-                file.write(_ROOM % maker_mark().encode())
-                file.flush()
-                _allocate(file, _largest(size))
-        except OSError:
-            path.unlink(missing_ok=True)
-            raise
+        self._make(entry, _largest(size))
 
     def write(self, entry: int, entry_seal: str, answer: Written) -> None:
         """Write the answer, once, into the room that was kept for it; it is on the disk when this returns.
@@ -82,9 +74,9 @@ class AnswerFiles:
         if not new and not self._is_room(entry):
             raise FileExistsError(errno.EEXIST, f"'{self.path_of(entry).name}' is there already")
         head, *pieces = _compressed(entry, entry_seal, answer)
+        if new:
+            self._make(entry)
         with _opened(self.path_of(entry)) as file:
-            if new:
-                file.write(_ROOM % maker_mark().encode())
             # The beginning comes last: whoever is killed before it leaves what still says that it is but room.
             file.seek(len(head))
             for piece in pieces:
@@ -139,10 +131,25 @@ class AnswerFiles:
         kept_by = _KEPT_BY.match(_head(path))
         return self._is_room(entry) and is_left_over(path, kept_by[1].decode() if kept_by else "")
 
+    def _make(self, entry: int, size: int = 0) -> None:
+        """Make the entry's file, with room for so many bytes. Raises: OSError, with nothing left behind."""
+        mark = maker_mark()
+        draft = draft_of(self.ledger, mark)
+        try:
+            with _opened(draft) as file:
+                file.write(_ROOM % mark.encode())
+                file.flush()
+                if size:
+                    _allocate(file, size)
+            # Under its name there is never a file that does not say whose room it is, whenever its maker is killed.
+            os.link(draft, self.path_of(entry))
+        finally:
+            draft.unlink(missing_ok=True)
+
     def _is_room(self, entry: int) -> bool:
         """Whether the file holds nothing but room. Raises: OSError for no such file."""
         head = _head(self.path_of(entry))
-        # Whoever is killed while making room leaves a file of zeros.
+        # Earlier versions left a file of zeros when they were killed while they made room.
         return _KEPT_BY.match(head) is not None or not head.strip(b"\0")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
@@ -19,6 +20,23 @@ _MARK: Final = re.compile(r"([0-9a-f]{8})-([0-9]{1,10})-[0-9a-f]+")
 def maker_mark() -> str:
     """This machine, this process, and a random number."""
     return f"{_machine()}-{os.getpid()}-{os.urandom(6).hex()}"
+
+
+def draft_of(ledger: Path, mark: str) -> Path:
+    """Where a file of the ledger is made before it gets its name."""
+    return ledger.with_name(f".{ledger.name}.{mark}.new")
+
+
+def tidy_drafts(ledger: Path) -> None:
+    """Take away what processes that were killed while they made files of the ledger left behind. Raises: OSError."""
+    draft = re.compile(re.escape(f".{ledger.name}.") + r"([0-9a-f-]+)\.new(-journal)?")
+    with os.scandir(ledger.parent) as found:
+        matches = [match for one in found if (match := draft.fullmatch(one.name))]
+    for match in matches:
+        file = ledger.with_name(match[0])
+        with contextlib.suppress(OSError):
+            if is_left_over(file, match[1]):
+                file.unlink()
 
 
 def is_left_over(file: Path, mark: str) -> bool:

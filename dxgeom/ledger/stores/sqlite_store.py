@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sqlite3
 import threading
 import weakref
@@ -17,7 +16,7 @@ from typing import Final, final
 from dxgeom.ledger.refusals import altered, busy, unusable
 from dxgeom.ledger.stores import format_1, sqlite_layout
 from dxgeom.ledger.stores.answer_files import AnswerFiles, own, sync_folder
-from dxgeom.ledger.stores.leftovers import is_left_over, maker_mark
+from dxgeom.ledger.stores.leftovers import draft_of, maker_mark, tidy_drafts
 from dxgeom.ledger.stores.sqlite_layout import plain_errors
 from dxgeom.ledger.stores.store import ContentOf
 from dxgeom.ledger.tables import Record
@@ -111,8 +110,8 @@ class SqliteFile:
 
     def begin(self, records: Iterable[Record], content_of: ContentOf | None = None) -> None:
         with plain_errors(self.described):
-            self._tidy_drafts()
-            draft = self._path.with_name(f".{self._path.name}.{maker_mark()}.new")
+            tidy_drafts(self._path)
+            draft = draft_of(self._path, maker_mark())
             try:
                 _create_empty(draft)
                 with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
@@ -164,7 +163,6 @@ class SqliteFile:
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             connection.execute(f"PRAGMA user_version = {int(version)}")
             connection.execute("ROLLBACK")
-            self._tidy_drafts()
 
     def grant(self, role: str) -> None:
         raise unusable(self.described, _NO_ROLES)
@@ -193,17 +191,6 @@ class SqliteFile:
                 raise unusable(self.described, sqlite_layout.NO_LEDGER)
             sqlite_layout.set_up(connection)
             yield connection
-
-    def _tidy_drafts(self) -> None:
-        """Takes away what processes that were killed while they began a ledger here left behind."""
-        draft = re.compile(re.escape(f".{self._path.name}.") + r"([0-9a-f-]+)\.new(-journal)?")
-        with os.scandir(self._path.parent) as found:
-            matches = [match for one in found if (match := draft.fullmatch(one.name))]
-        for match in matches:
-            file = self._path.with_name(match[0])
-            with contextlib.suppress(OSError):
-                if is_left_over(file, match[1]):
-                    file.unlink()
 
 
 @final

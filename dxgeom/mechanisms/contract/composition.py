@@ -16,7 +16,7 @@ from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.mechanisms.contract.parts import kept_by, recalled_by, require_alike, require_fixed
 from dxgeom.mechanisms.contract.shares import default_shares
 from dxgeom.mechanisms.contract.table_reader import TableReader
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property

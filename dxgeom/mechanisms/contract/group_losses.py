@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import array_of
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
-from dxgeom.metrics.operations.upper_distances import path_lengths
+from dxgeom.metrics.diameters import path_lengths
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.exact_sums import exact_sum
 from dxgeom.numeric.linear_program import ConstraintRows, minimise_linear
 from dxgeom.numeric.rounding import round_up

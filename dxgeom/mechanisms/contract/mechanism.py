@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.kept_answers import ANSWER_BYTES, kept_numbers, recalled_numbers
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import Sealed
 

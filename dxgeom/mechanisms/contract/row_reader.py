@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism, account_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.universe.people.people import shares_of
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 
 

@@ -14,8 +14,8 @@ from dxgeom.arguments import require, require_function
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.parts import kept_by, recalled_by, require_fixed
-from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
+from dxgeom.metrics.components import SeparateBlocks, separate_blocks
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import Answer
 from dxgeom.mechanisms.contract.row_reader import RowReader
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.exact_sums import exact_sum
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.universe import Universe
@@ -56,6 +56,15 @@ class TableReader(RowReader[CountedTables, Answer]):
         @property
         def queries(self) -> MarginalQueries:
             """The tables that are read."""
+
+    def require_no_number(self) -> None:
+        """Raises: UnsupportedCombination where queries state how many records there are, and the policy keeps that
+        private: that a table of any other number is refused would tell it."""
+        if self.queries.records is not None and self.absent is not None:
+            raise UnsupportedCombination(
+                "the queries state a number of records, which a policy with a rule about presence keeps private: leave "
+                "'records' out"
+            )
 
     def require_counts(self, data: CountedTables) -> None:
         """Raises: DataError unless these are counts of its tables, and cells hold all shares of everybody."""

@@ -21,7 +21,7 @@ from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, Prior, bayes_remap
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring
 from dxgeom.mechanisms.finite.ratio_bounds import LAW_BITS, TOGETHER, odds_below, require_metric_and_spend
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.randomness import Randomness

@@ -18,7 +18,7 @@ from dxgeom.mechanisms.finite.ratio_bounds import (
     odds_below,
     require_metric_and_spend,
 )
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 
 LARGEST_LINE = 512
 """Steps of a truncated geometric table, whose numbers have 48 bits for each step."""

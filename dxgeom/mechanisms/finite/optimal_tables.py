@@ -16,7 +16,7 @@ from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior, require_pri
 from dxgeom.mechanisms.finite.private_table import PrivateTable, repaired
 from dxgeom.mechanisms.finite.ratio_bounds import TOGETHER, likelihood_ratio_bounds
 from dxgeom.mechanisms.finite.ratio_program import least_cost_rows
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.linear_program import ConstraintRows, minimise_linear
 
 LARGEST_PROGRAMME = 400_000

@@ -12,7 +12,7 @@ from dxgeom.errors import CertificateRefused, DxgeomError, UnsupportedCombinatio
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, Prior, bayes_remap
 from dxgeom.mechanisms.finite.ratio_bounds import LikelihoodRatioBounds, likelihood_ratio_bounds
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property

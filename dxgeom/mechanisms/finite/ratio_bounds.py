@@ -13,7 +13,7 @@ from flint import arb, ctx, fmpq
 from dxgeom.arguments import require_exact
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 
 HIDDEN_BITS = 128
 """Of the odds a mechanism is held to."""

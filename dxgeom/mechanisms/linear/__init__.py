@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         MeasuredNumbers as MeasuredNumbers,
         Siblings as Siblings,
         Summing as Summing,
+        lattice_step as lattice_step,
     )
     from dxgeom.mechanisms.linear.mixing import (
         DiagonalMixing as DiagonalMixing,

@@ -18,8 +18,8 @@ from dxgeom.mechanisms.linear.measured import MeasuredNumbers
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing, are_exact
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.witness import require_measured
-from dxgeom.metrics.operations.changes import ListedChanges, largest_first
-from dxgeom.metrics.operations.paired_changes import ROUNDING, PairedChanges
+from dxgeom.metrics.changes import ListedChanges, largest_first
+from dxgeom.metrics.paired_changes import ROUNDING, PairedChanges
 from dxgeom.noise.laws import k_norm
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.gaussian import GaussianNoise

@@ -14,7 +14,7 @@ from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.reciprocal_program import max_min_fair_rates, minimise_under_heaviest
 from dxgeom.mechanisms.linear.scale_groups import group_scales
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.metrics.operations.diameters import l1_diameter_of_tables, smallest_distance
+from dxgeom.metrics.diameters import l1_diameter_of_tables, smallest_distance
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 

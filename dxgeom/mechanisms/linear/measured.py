@@ -10,14 +10,18 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from fractions import Fraction
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.numeric.sealed import Closed
+
+STEPS_PER_SCALE: Final = 64
+"""A step of the lattice is at most this part of the narrowest noise in a part, which costs below 0.003 % of it."""
 
 
 class Summing(Closed):
@@ -153,9 +157,9 @@ class MeasuredNumbers(Closed):
         """Those with noise."""
 
     @property
-    @abstractmethod
     def steps_per_count(self) -> int:
         """A power of two."""
+        return lattice_step(self.scales).denominator
 
     @property
     @abstractmethod
@@ -171,3 +175,9 @@ class MeasuredNumbers(Closed):
     def trees(self) -> tuple[tuple[int, ...], ...]:
         """Of each attribute, where noise is in boxes, into how many each level of its tree splits, none for a line."""
         return ()
+
+
+def lattice_step(scales: NDArray[np.float64]) -> Fraction:
+    """Two to a power, at most 1: what noise is rounded to, in counts."""
+    finest = float(scales[scales > 0].min())
+    return Fraction(1, 2 ** max(0, math.ceil(math.log2(STEPS_PER_SCALE / finest))))

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
+from dxgeom.metrics.lipschitz_maps import lipschitz
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.lipschitz_constants import lipschitz
-from dxgeom.metrics.operations.restriction import without_idle_attributes
+from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.numeric.rounding import quotient_round_up
 from dxgeom.universe.queries import LinearQueries
 

@@ -13,11 +13,11 @@ from dxgeom.arguments import require
 from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
 from dxgeom.mechanisms.linear.working_sets import active_differences, corner_places
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.changes import Changes, ListedChanges, factored_changes
+from dxgeom.metrics.differences import differences_of_some, differences_of_tables
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.changes import Changes, ListedChanges, factored_changes
-from dxgeom.metrics.operations.differences import differences_of_some, differences_of_tables
-from dxgeom.metrics.operations.paired_changes import PairedChanges, changes_of_places, paired_changes
+from dxgeom.metrics.paired_changes import PairedChanges, changes_of_places, paired_changes
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe

@@ -24,7 +24,7 @@ from dxgeom.mechanisms.linear.marginals.recognised import tables_over
 from dxgeom.mechanisms.linear.measured import MeasuredNumbers
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rows import distinct_rows
 from dxgeom.universe.weight_table import WeightTable, only

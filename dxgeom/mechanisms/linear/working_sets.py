@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.geometry.facets.hull_growth import few_extreme_points
-from dxgeom.metrics.operations.changes import ListedChanges, largest_first
-from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.metrics.changes import ListedChanges, largest_first
+from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.numeric.qhull import HullLimits
 
 _ENTRIES: Final = 1_200_000

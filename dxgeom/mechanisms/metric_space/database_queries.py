@@ -10,8 +10,8 @@ from typing import Final, Literal, TypeAlias, final
 
 from dxgeom.errors import DataError, DxgeomError, UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import digest_of
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.verification import VerifiedMetric, verify
 
 Database: TypeAlias = Sequence[int | None]
 """The value of each individual in steps, 0..k, or None for who is absent; somebody is present."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DxgeomError, TooLarge
-from dxgeom.metrics.checking.verification import VerifiedMetric, verify
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph

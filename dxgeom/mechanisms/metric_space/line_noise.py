@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.noise.discrete.integer_runs import runs_of
 from dxgeom.noise.discrete.layered_integers import (
     LayeredIntegerNoise,

@@ -16,8 +16,8 @@ from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
 from dxgeom.geometry.bodies.round_bodies import Ellipsoid
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.metric_space.usefulness import planar_usefulness
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
 from dxgeom.metrics.metric import PairBlock
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness

@@ -17,9 +17,9 @@ from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of
 from dxgeom.mechanisms.contract.secret_mechanism import require_one_record
 from dxgeom.mechanisms.metric_space.usefulness import series_root_mean_square
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
-from dxgeom.metrics.combinations.largest_change import MaxMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.combinations import MaxMetric
+from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness

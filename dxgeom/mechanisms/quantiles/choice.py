@@ -18,7 +18,7 @@ from dxgeom.mechanisms.quantiles.laplace_quantiles import LaplaceQuantiles
 from dxgeom.mechanisms.quantiles.question import QuantileQuestion, mask_of, quantile_question
 from dxgeom.mechanisms.quantiles.transport import TransportQuantiles
 from dxgeom.mechanisms.quantiles.values import ordered_values
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 
 Form: TypeAlias = Literal["transport", "laplace"]
 QuantileMechanism: TypeAlias = TransportQuantiles | LaplaceQuantiles

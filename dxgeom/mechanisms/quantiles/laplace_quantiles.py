@@ -15,8 +15,8 @@ from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.quantiles.question import QuantileQuestion
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
-from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.operations.lipschitz_constants import lipschitz
+from dxgeom.metrics.lipschitz_maps import lipschitz
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from dxgeom.arguments import array_of, described
 from dxgeom.errors import DataError, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.quantiles.values import OrderedValues, ordered_values
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
-from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations import PresenceMetric
+from dxgeom.metrics.lipschitz_maps import lipschitz
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.lipschitz_constants import lipschitz
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.sealed import Sealed, seal
 from dxgeom.universe.predicates import parse_predicate
 from dxgeom.universe.selections import evaluate

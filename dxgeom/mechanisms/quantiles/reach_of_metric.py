@@ -13,11 +13,10 @@ from dxgeom.mechanisms.quantiles.line_reach import LineReach
 from dxgeom.mechanisms.quantiles.listed_reach import ListedReach
 from dxgeom.mechanisms.quantiles.reach import FINEST, Reach, whole_units
 from dxgeom.mechanisms.quantiles.values import OrderedValues
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.combinations import CapMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.restriction import without_idle_attributes
+from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 

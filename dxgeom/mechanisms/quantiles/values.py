@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import described
 from dxgeom.errors import UnsupportedCombination, WrongArgument
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import Sealed
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import NumberColumn, texts_of

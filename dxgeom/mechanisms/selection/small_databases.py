@@ -20,7 +20,7 @@ from dxgeom.mechanisms.linear.biased.bias_search import changed_alike
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query_sensitivities
 from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number
 from dxgeom.mechanisms.selection.selections import choose, nats_of, require_rate, require_scores_fit
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_sums import integer_totals

@@ -14,7 +14,7 @@ from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.selection.selections import Selection, choose, nats_of, selection
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_sums import integer_totals

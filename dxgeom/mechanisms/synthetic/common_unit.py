@@ -14,7 +14,7 @@ from dxgeom.mechanisms.linear.score_sensitivities import common_unit, query_sens
 from dxgeom.mechanisms.synthetic.clique_model import CliqueModel
 from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.restriction import on_axes
+from dxgeom.metrics.restriction import on_axes
 from dxgeom.numeric.sealed import Sealed, cached_property
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.weight_table import WeightTable

@@ -6,7 +6,7 @@ from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import max_min_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.universe.queries import LinearQueries
 
 MOST_QUERIES = 5000

@@ -9,7 +9,7 @@ from typing import Any, Literal, final
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.plan_files.aims import objective_data, objective_of, spend_of
 from dxgeom.plan_files.answering import mechanism_data, mechanism_of
 from dxgeom.plan_files.asked import tasks_of, written_queries

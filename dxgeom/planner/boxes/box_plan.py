@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.mechanisms.linear.boxes.bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.box_answers import BoxAnswers, half_widths_of
 from dxgeom.planner.releases.releasable import Releasing

@@ -18,7 +18,7 @@ from dxgeom.mechanisms.linear.boxes.promises import line_gaps, promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
 from dxgeom.mechanisms.linear.boxes.scales import best_scales, block_variances
 from dxgeom.mechanisms.linear.boxes.worst import worst_scales
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.boxes.box_plan import BoxPlan, loss_of
 from dxgeom.planner.objectives.aims import counts_worst, with_aims

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.metrics.changes import ListedChanges
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names
 from dxgeom.planner.comparing.comparison import CandidateComparison

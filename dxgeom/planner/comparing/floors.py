@@ -12,8 +12,8 @@ from dxgeom.mechanisms.linear.shapes.rotated_axes import GLIMPSE, best_strategy
 from dxgeom.mechanisms.linear.shapes.round_shapes import box_image, box_moment
 from dxgeom.mechanisms.linear.shapes.strategy import glimpsed_sums
 from dxgeom.mechanisms.linear.shapes.strategy_program import loads_of
-from dxgeom.metrics.operations.changes import ListedChanges
-from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.metrics.changes import ListedChanges
+from dxgeom.metrics.paired_changes import PairedChanges
 
 if TYPE_CHECKING:
     from dxgeom.planner.candidate_builder import CandidateBuilder

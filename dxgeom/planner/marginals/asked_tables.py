@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER
 from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED, require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries

@@ -27,7 +27,7 @@ from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.asked_tables import costs_of, kinds_of

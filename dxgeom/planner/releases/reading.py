@@ -15,7 +15,7 @@ from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.contract.table_reader import TableReader
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.components import components_of
 from dxgeom.planner.releases.rehearsal import MadeUp
 from dxgeom.universe.people.people import People
 from dxgeom.universe.people.shares import ComponentKeys

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import LatticeNoise
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount, spend_for
 from dxgeom.planner.releases.releasable import Releasable

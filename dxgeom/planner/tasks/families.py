@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.options import DATABASE, MWEM

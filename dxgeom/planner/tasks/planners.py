@@ -8,7 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, final
 
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.tasks.database_plan import plan_database

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.metric_space.time_series import SeriesMechanism, series_mechanism_under
-from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.combinations.largest_change import MaxMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.combinations import MaxMetric
+from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import Columns

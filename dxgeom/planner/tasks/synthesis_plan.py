@@ -14,7 +14,7 @@ from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model, require_whole_marginals
 from dxgeom.mechanisms.synthetic.multiplicative_weights import Mwem, mwem
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.releases.rehearsal import RECORDS

@@ -16,7 +16,7 @@ from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.metrics.checking.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.shown_answers import ShownAnswers

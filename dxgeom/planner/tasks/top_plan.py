@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, cast, final
 
 from dxgeom.mechanisms.selection.top import TopSelection, top_selection
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.comparing.interruption import uninterrupted
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import NAMED_FAMILIES, PlanOptions

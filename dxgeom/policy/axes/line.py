@@ -12,9 +12,9 @@ from typing import ClassVar, Final, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.points import PointsMetric
 from dxgeom.policy.axes.axis import MAX_PAIRS, Axis, Codes, Pairs, Row, runs, too_many_pairs
 
 _FITS: Final = 2**61

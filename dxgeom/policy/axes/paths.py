@@ -11,14 +11,14 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.families.graph import graph_of_amounts
-from dxgeom.metrics.kernels.bounded_shortest_paths import (
+from dxgeom.metrics.bounded_shortest_paths import (
     UNREACHED,
     Neighbours,
     lengths_from,
     neighbours_of,
     pairs_within_limit,
 )
+from dxgeom.metrics.graph import graph_of_amounts
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.axes.axis import MAX_PAIRS, Amount, Axis, Codes, Pairs, Row, too_many_pairs
 

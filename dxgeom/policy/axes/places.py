@@ -10,9 +10,8 @@ from typing import ClassVar, Final, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.families.distances import Geometry, lower_distance, pairs_within
-from dxgeom.metrics.families.points import PointsMetric
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.points import Geometry, PointsMetric, lower_distance, pairs_within
 from dxgeom.numeric.rounding import round_up
 from dxgeom.policy.axes.axis import MAX_PAIRS, Axis, Codes, Pairs, Row, too_many_pairs
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.axes.axis import Amount, Codes, Pairs, Row

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.families import StarMetric
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import sum_round_down
 from dxgeom.policy.axes.axis import Amount

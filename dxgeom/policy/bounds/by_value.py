@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.families import ValueSensitivityMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.axes.axis import Amount
 from dxgeom.policy.bounds.bound import Bound, Stated, common_denominator, in_units

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.bounds.bound import Bound, Stated, in_units
 

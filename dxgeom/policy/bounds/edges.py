@@ -10,7 +10,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from dxgeom.metrics.families.graph import graph_of_amounts
+from dxgeom.metrics.graph import graph_of_amounts
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.axes.axis import Amount, Codes, Pairs, Row
 from dxgeom.policy.bounds.bound import Bound, Stated, common_denominator, in_units

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.policy.axes.axis import Codes

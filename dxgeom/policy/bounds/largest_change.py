@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.combinations.largest_change import MaxMetric
+from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.axes.axis import Amount, Codes, Row
 from dxgeom.policy.bounds.bound import Bound, common_unit

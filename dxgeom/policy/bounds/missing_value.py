@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from dxgeom.metrics.families.graph import graph_of_amounts
+from dxgeom.metrics.graph import graph_of_amounts
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.axes.axis import Amount, Pairs
 from dxgeom.policy.bounds.bound import Bound, Stated, in_units

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.families import PartitionMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.axes.axis import Amount, Codes
 from dxgeom.policy.bounds.bound import Bound, Stated, in_units

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import product_round_down, round_down
 from dxgeom.policy.axes.axis import Amount, Axis, Codes, Row

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, final
 
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.groups import GroupedMetric
-from dxgeom.metrics.combinations.largest_change import MaxMetric
-from dxgeom.metrics.combinations.one_more import OneMoreMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.combinations.reordered import ReorderedMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.star import StarMetric
-from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.combinations import (
+    CapMetric,
+    GroupedMetric,
+    MaxMetric,
+    OneMoreMetric,
+    PresenceMetric,
+    ReorderedMetric,
+    SumMetric,
+)
+from dxgeom.metrics.families import DiscreteMetric, StarMetric, ValueSensitivityMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.reduction import shapes

@@ -9,9 +9,9 @@ from typing import Any, final
 
 import numpy as np
 
-from dxgeom.metrics.combinations.one_more import OneMoreMetric
+from dxgeom.metrics.combinations import OneMoreMetric
+from dxgeom.metrics.diameters import closed_form
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.diameters import closed_form
 from dxgeom.numeric.rounding import round_down, round_up
 from dxgeom.policy.explain.tightening import EXAMINED_SIZE, EXAMINED_WORK, work_of
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy

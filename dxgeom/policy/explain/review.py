@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dxgeom.metrics.certificate import MetricCertificate
-from dxgeom.metrics.checking.data_set import DataSet
-from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import Metric, MetricCertificate
 from dxgeom.policy.explain.doubts import doubts_of_data, doubts_of_rules, doubts_of_values
 from dxgeom.policy.explain.missing_values import MissingReview, missing_reviews
 from dxgeom.policy.explain.people import PeopleReview, people_review

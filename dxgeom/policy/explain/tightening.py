@@ -10,12 +10,10 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.one_more import OneMoreMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.combinations import CapMetric, OneMoreMetric, PresenceMetric
+from dxgeom.metrics.diameters import closed_form
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.diameters import closed_form
 from dxgeom.policy.bounds.constant import Constant
 from dxgeom.policy.explain.paths.shortest_path import shortest_path
 from dxgeom.policy.lower.listed_pairs import Neighbourhoods, stated_together

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.combinations.groups import Group, grouped
-from dxgeom.metrics.combinations.largest_change import MaxMetric
-from dxgeom.metrics.combinations.reordered import ReorderedMetric
-from dxgeom.metrics.families.axis_pairs import pairs_along_axes
+from dxgeom.metrics.combinations import Group, MaxMetric, ReorderedMetric, grouped
+from dxgeom.metrics.families import pairs_along_axes
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, closed
 from dxgeom.policy.bounds.joint_bound import JointBound

@@ -9,9 +9,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.combinations.one_more import OneMoreMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.partition import PartitionMetric
+from dxgeom.metrics.combinations import OneMoreMetric
+from dxgeom.metrics.families import PartitionMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.kinds.attribute_kinds import kind_making
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription

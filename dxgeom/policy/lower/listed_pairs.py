@@ -9,7 +9,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.policy.axes.axis import runs
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.constant import Constant

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.combinations.cap import CapMetric
+from dxgeom.metrics.combinations import CapMetric
+from dxgeom.metrics.diameters import closed_form
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.diameters import closed_form
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.policy.bounds.joint_bound import JointBound
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.one_more import OneMoreMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.combinations import CapMetric, OneMoreMetric, PresenceMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, Bound, closed
 from dxgeom.policy.bounds.constant import Constant

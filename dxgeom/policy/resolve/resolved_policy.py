@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import final
 
-from dxgeom.metrics.checking.data_set import UNNAMED, DataSet
+from dxgeom.metrics.data_set import UNNAMED, DataSet
 from dxgeom.policy.resolve.attributes import resolve_attributes
 from dxgeom.policy.resolve.bare_edges import with_joined_attributes
 from dxgeom.policy.resolve.listed_records import listed_universe, read_table

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.operations.diameters import smallest_distance
+from dxgeom.metrics.diameters import smallest_distance
 from dxgeom.policy.explain.tightening import LISTED, AttributeExamination
 from dxgeom.policy.policy import Policy
 

@@ -52,7 +52,8 @@ def _rows(facts: Facts) -> Iterator[Row]:
             "No limit is promised on what can be learnt about whether somebody is among the data.",
             "The policy: no rule about presence. 'presence: true' with an epsilon adds one, at the cost of more noise.",
         )
-        yield "The number of records", f"{number} is told exactly.", "The same."
+        told = f"{number} is told exactly; of a table that was filtered, how many passed."
+        yield "The number of records", told, "The same."
     people = people_of(facts)
     if people is not None and people.count == "rows":
         yield (

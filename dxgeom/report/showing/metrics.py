@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dxgeom.metrics.certificate import MetricCertificate
-from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.operations.diameters import smallest_distance
+from dxgeom.metrics.diameters import smallest_distance
+from dxgeom.metrics.metric import MetricCertificate
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.privacy.currencies import PURE
 from dxgeom.report.document.blocks import Code, Paragraph, Section, ShownColumn, ShownTable, Strong, Words

@@ -14,6 +14,7 @@ from dxgeom.report.drawing.answer_bars import answer_bars
 from dxgeom.report.drawing.scene import Scene
 from dxgeom.report.facts.released import AnswerAsReleased, Released, release_of
 from dxgeom.report.sections.account import answer_blocks, budget_gauge, date_of, joint_words
+from dxgeom.universe.people.people import PUBLIC_NUMBER
 from dxgeom.universe.wording import shown as quoted
 from dxgeom.wording.numbers import amount
 
@@ -30,6 +31,7 @@ def release(shown: Release[Any]) -> Document:
     counted = currency_of(account.currency)
     told = counted.spend_above(counted.counted(budget) - counted.counted(shown.remaining))
     blocks.append(budget_gauge(told, budget, None, account.currency))
+    blocks += [] if shown.records is None else [Paragraph(PUBLIC_NUMBER)]
     if shown.rehearsal:
         blocks.insert(0, Paragraph("A rehearsal with made-up records: nothing here is about anybody."))
     facts: tuple[tuple[str, Words], ...] = (

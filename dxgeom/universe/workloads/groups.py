@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TypeAlias, final
 
 import numpy as np
@@ -34,6 +36,38 @@ class AnswerOrigin:
 
     query: str
     group: GroupValues = ()
+
+    def explains(self, name: str) -> bool:
+        """Whether an answer of this name can be about this: fingerprints cover names, and nothing else said of it.
+
+        A name is ``query``, or ``query: …`` where one query has several answers, or what these are called by themselves
+        ("age up to 30" of "prefixes of age"). The values of a group end it, but for the query's condition.
+        """
+        if not self.group:
+            kind, _, what = self.query.partition(" of ")
+            own = kind in ("prefixes", "ranges") and name.startswith((f"{what} ", f"{what.partition('.')[2]} "))
+            return own or kind == "matrix" or name == self.query or name.startswith(f"{self.query}: ")
+        ends = (", ".join(pairs) for pairs in product(*(_pairs(*one) for one in self.group)))
+        return any(
+            self._is_around(name[: found.start()], name[found.end() :])
+            for end in ends
+            for found in re.finditer(re.escape(end), name)
+        )
+
+    def _is_around(self, before: str, after: str) -> bool:
+        """Whether a name says the query by what is before and after the group's values."""
+        if after and not after.startswith(" where "):
+            return False
+        several = f"{self.query}: "
+        if before in (several, f"{self.query}, ") or (before.startswith(several) and before.endswith(", ")):
+            return True
+        return not before and self.query == f"marginal of {', '.join(column for column, _ in self.group)}{after}"
+
+
+def _pairs(column: str, value: str) -> tuple[str, ...]:
+    """A column with its value, by its name alone or with its attribute's before it."""
+    attribute, _, own = column.partition(".")
+    return (f"{column}={value}", f"{own}={value}") if attribute and own else (f"{column}={value}",)
 
 
 @final

@@ -18,7 +18,7 @@ from reference.mechanisms import CASES
 import dxgeom as dx
 from dxgeom.learning import PrivateLinearRegression, PrivateLogisticRegression
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.metrics.data_set import DataSet
 from dxgeom.one_secret.answer_plan import plan_answer
 from dxgeom.one_secret.data_set_policy import data_set_policy_from_dict
 from dxgeom.policy.policy import Policy

@@ -286,7 +286,7 @@ def test_a_matrix_with_an_entry_raised_or_lowered_is_refused(factor):
 
 def test_a_false_certificate_of_a_matrix_that_is_no_metric_is_refused():
     """Whoever can compute the fingerprint still cannot make the triangle inequality hold."""
-    from dxgeom.metrics.checking.matrix_check import fingerprint_of
+    from dxgeom.metrics.matrices import fingerprint_of
 
     matrix = euclidean(20)
     claims = claims_of(dx.verify_metric(matrix), "matrix")

@@ -18,21 +18,31 @@ import numpy as np
 import pytest
 from reference.every_plan_file import PLANS, loaded_plan, plan_names
 from reference.forged import forged
+from reference.judged_plans import worst_of
+from reference.least_shift import driven
 from reference.plan_documents import changed, read, write
 from reference.project import ROOT
+from reference.stated_policy import stated_distances
 from typer.testing import CliRunner
 
 import dxgeom as dx
+from dxgeom.audit.plans.along_bases import require_along_bases
+from dxgeom.audit.plans.claimed_blocks import of_answers
+from dxgeom.audit.plans.counted_blocks import InClasses
+from dxgeom.audit.plans.moves import moves_of
 from dxgeom.audit.plans.plan_audit import audit_plan
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused, PlanError
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.boxes import mechanism as boxes_mechanism
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.mechanisms.linear.marginals import counts_with_noise
-from dxgeom.mechanisms.linear.measured import Classes, Cuts
+from dxgeom.mechanisms.linear.measured import Classes, Cuts, FirstLessSecond
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.plan_files.loading import load_plan
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder
@@ -46,6 +56,7 @@ MEASURED = plan_names("cells", "intervals")
 MEASURED = [name for name in MEASURED if not name.endswith(" gaussian")]
 TABLES = plan_names("tables")
 BOXES = plan_names("boxes")
+PRESENT = [name for name in (*TABLES, *BOXES) if "presence" in name]
 OTHERS = plan_names("quantiles", "tasks")
 WIDE = ("epsilon-dp", "laplace-equal-shares")
 SPOILED, FEW = 500, 10
@@ -217,6 +228,84 @@ def test_other_numbers_of_boxes_than_the_noise_is_in_are_seen(name, monkeypatch)
     right = boxes_mechanism.sibling_differences
     monkeypatch.setattr(boxes_mechanism, "sibling_differences", lambda *given: 2 * right(*given))
     assert refused(name, loaded_plan(name).plan.mechanism, "shows more")
+
+
+@pytest.mark.parametrize("name", [name for name in NOISE if name.startswith("listed") and "presence" in name])
+def test_the_number_of_records_is_seen_where_no_record_weighs_as_much_as_any(name):
+    """Nothing changes between records, and a histogram has no count of nobody."""
+    mechanism = loaded_plan(name).plan.mechanism
+    queries = mechanism.sensitivity.queries
+    ones = np.ones((len(queries.names), mechanism.metric.size), dtype=np.int64)
+    weighing = replace(queries, tables=dx.LinearQueries.from_matrix(queries.names, ones).tables)
+    without = DiagonalMixing(np.zeros(len(ones), dtype=bool))
+    sensitivity = forged(mechanism.sensitivity, queries=weighing)
+    assert refused(name, forged(mechanism, sensitivity=sensitivity, law=None, mixing=without), "shows more")
+
+
+@pytest.mark.parametrize("name", [*plan_names("listed, pure, presence, laplace"), *PRESENT])
+def test_a_number_of_records_that_is_private_and_stated_is_seen(name):
+    """A table of any other number is refused, which tells it."""
+    mechanism = loaded_plan(name).plan.mechanism
+    if isinstance(mechanism, BoxMechanism):
+        changed = forged(mechanism, boxes=replace(mechanism.boxes, records=100))
+    elif isinstance(mechanism, AdditiveMechanism):
+        stated = replace(mechanism.sensitivity.queries, records=100)
+        changed = forged(mechanism, sensitivity=forged(mechanism.sensitivity, queries=stated))
+    else:
+        changed = forged(mechanism, queries=replace(mechanism.queries, records=100))
+    assert refused(name, changed, "keeps private")
+
+
+def test_normal_noise_in_the_first_of_two_less_the_second_is_not_taken_for_noise_in_siblings():
+    """It has to hide twice the square. Found by forging: other blocks had so much more noise that sizes came out."""
+    name, wider = "cells, concentrated, marginal-gaussian", 2**0.5 * (1 + 1e-6)
+    mechanism = loaded_plan(name).plan.mechanism
+    measured, blocks, signs = forged(mechanism.mixing.measured), [], []
+    for block in mechanism.mixing.measured.blocks:
+        two = [one.radix == 2 for one in block.sums]
+        sums = (FirstLessSecond() if own else one for one, own in zip(block.sums, two, strict=True))
+        blocks.append(replace(block, sums=tuple(sums)))
+        signs += [(-1) ** sum(two)] * block.size
+    vars(measured)["blocks"] = tuple(blocks)
+    mixing = forged(mechanism.mixing, measured=measured, numerators=mechanism.mixing.numerators * np.array(signs))
+    parts = tuple(
+        DifferencedNormals(one.scale * (wider if len(one.sizes) > 1 else 1), one.sizes[one.sizes > 2])
+        for one in mechanism.law.parts
+    )
+    changed = forged(mechanism, mixing=mixing, law=ProductNoise(parts))
+    apart = stated_distances(json.loads((PLANS / f"{name}.json").read_text())["policy"]["written"])
+    assert worst_of(*driven(changed), changed.law, apart) > 1.1
+    assert refused(name, changed, "another form")
+
+
+@pytest.mark.parametrize("name", [name for name in MEASURED if "kronecker" in name])
+def test_noise_along_bases_of_other_numbers_than_siblings_is_seen(name):
+    mechanism = loaded_plan(name).plan.mechanism
+    moves = moves_of(mechanism.metric.metric, mechanism.universe.shape)
+    noisy = of_answers(mechanism)
+    require_along_bases(noisy, moves)
+    others = [
+        one._replace(block=replace(one.block, along=tuple(InClasses(along.numbers, 2) for along in one.block.along)))
+        for one in noisy
+    ]
+    with pytest.raises(CertificateRefused, match="another form"):
+        require_along_bases(others, moves)
+
+
+@pytest.mark.parametrize("name", ["boxes, pure, once, plain", "tables, pure, once, plain, marginal-laplace"])
+def test_people_who_are_counted_by_their_rows_are_seen(name):
+    """Each of them would have more rows than the distances of the policy are about."""
+    mechanism = loaded_plan(name).plan.mechanism
+    people = replace(mechanism.metric.people, count="rows", at_most=2, order="at")
+    assert refused(name, forged(mechanism, metric=forged(mechanism.metric, people=people)), "other records")
+
+
+@pytest.mark.parametrize("name", [*TABLES, *BOXES])
+def test_noise_that_is_drawn_less_often_than_there_are_numbers_is_seen(name, monkeypatch):
+    mechanism = loaded_plan(name).plan.mechanism
+    parts = [(number, law, draws + 1) for number, law, draws in mechanism.noisy_parts()]
+    monkeypatch.setattr(type(mechanism), "noisy_parts", lambda self: iter(parts))
+    assert refused(name, mechanism, "other coordinates")
 
 
 def test_an_answer_that_takes_other_noise_than_it_follows_from_is_seen():

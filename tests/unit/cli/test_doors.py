@@ -58,13 +58,21 @@ def test_a_secret_that_standard_input_does_not_have_is_refused_before_the_charge
     assert "standard input has no line" in result.errors
 
 
+NOT_SHOWN = "error: not all could be shown: No space left on device; nothing was spent, and what was written stays\n"
+
+
 def test_what_only_reads_never_ends_as_if_it_had_charged() -> None:
     result = ended("check", POLICY, way_out="full")
-    assert (result.code, result.errors) == (
-        1,
-        "error: not all could be shown: No space left on device; nothing was spent\n",
-    )
+    assert (result.code, result.errors) == (1, NOT_SHOWN)
     assert ended("nonsense", way_out="full", way_of_errors="full").code == 2
+
+
+def test_what_divides_an_account_says_that_it_did_where_it_cannot_show_it(tmp_path: Path) -> None:
+    ledger = str(tmp_path / "p.db")
+    assert ended("ledger", "init", ledger, "--policy", POLICY).code == 0
+    result = ended("ledger", "allot", ledger, "ana=1/4", "--policy", POLICY, way_out="full")
+    assert (result.code, result.errors) == (1, NOT_SHOWN)
+    assert "allotment ana" in ended("ledger", "show", ledger).output
 
 
 UNANSWERED = """

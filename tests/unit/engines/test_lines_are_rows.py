@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -103,6 +104,15 @@ def test_many_rows_are_counted_as_few_are(tmp_path):
 def test_parquet_may_hold_line_breaks(tmp_path):
     pq.write_table(pa.table({"w": ["x", "y"], "note": ["a\nb", "\r\n"]}), tmp_path / "a.parquet")
     assert histogram_of_table(tmp_path / "a.parquet", dx.parse_policy(POLICY).universe).counts.tolist() == [1, 1]
+
+
+def test_arrows_reader_of_text_is_not_asked(tmp_path):
+    (tmp_path / "a.csv").write_text(swallowing())
+    text = ds.dataset(tmp_path / "a.csv", format="csv")
+    assert text.count_rows() == 21
+    for dataset in (text, ds.dataset([text, text])):
+        with pytest.raises(DataError, match="the dataset holds text files"):
+            histogram_of_table(dataset, dx.parse_policy(POLICY).universe)
 
 
 def rows_of(path: Path, content: bytes, columns: tuple[str, ...]) -> list[tuple[str | None, ...]] | None:

@@ -17,7 +17,7 @@ from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.marginals.table_counts import table_counts
 from dxgeom.engines.marginals.tables_of_people import ranked
 from dxgeom.errors import DataError, TooLarge
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.components import components_of
 from dxgeom.universe.people.people import SHARES
 
 SIZES = (2, 3, 4)

@@ -25,7 +25,7 @@ import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.tables import watching
 from dxgeom.engines.tables.watching import Extent, Watch
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.components import components_of
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.universe import Universe
 

@@ -19,7 +19,7 @@ from dxgeom.ledger.stores import stores
 from dxgeom.ledger.stores.answer_files import AnswerFiles
 from dxgeom.ledger.stores.store import LedgerStore, Session
 from dxgeom.ledger.tables import Record
-from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.metrics.data_set import DataSet
 
 SHELF: dict[str, list[tuple[Record, bytes | None]]] = {}
 

@@ -41,6 +41,23 @@ for k in range(int(tries)):
     print(f"{who}-{k}", flush=True)
 """
 
+KILLED_AFTER = """
+import os, signal
+calls = 0
+def watched(call):
+    def after(*args, **more):
+        global calls
+        done = call(*args, **more)
+        calls += 1
+        if calls == {}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+    return after
+for name in "open fchmod fdopen posix_fallocate ftruncate fsync link unlink".split():
+    setattr(os, name, watched(getattr(os, name)))
+""" + RELEASES.replace("{", "{{").replace("}", "}}")
+"""The same, killed after so many calls of the system."""
+
 BEGIN = """
 import sys
 from fractions import Fraction
@@ -101,6 +118,30 @@ def test_what_was_shown_was_charged_and_stored_however_the_process_ends(tmp_path
     assert not history.waiting
     kept = {f"a.db.answer-{number}.gz" for number, answer in history.answers.items() if answer.beside}
     assert {one.name for one in tmp_path.iterdir()} == {"a.db", *kept}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill")
+@pytest.mark.parametrize("size", [100, 80_000], ids=["small", "large"])
+def test_killed_after_any_call_of_the_system_a_release_leaves_no_file_that_the_next_does_not_know(
+    tmp_path: Path, size: int
+) -> None:
+    """Every place in which a charge, its room, its answer can be cut off; the next to open tidies up."""
+    for turn in range(1, 100):
+        path = tmp_path / str(turn) / "a.db"
+        path.parent.mkdir()
+        opened(path).close()
+        victim = started(KILLED_AFTER.format(turn), path, "v", "1/4", 1, size)
+        let_go(victim)
+        lines, errors = victim.communicate(timeout=60)
+        assert errors == ""
+        with opened(path) as ledger:
+            answers = [ledger.answer_of(entry) for entry in ledger.entries()]
+        assert len(answers) <= 1 and answers in ([], [None], [b"answer to v-0".ljust(size)])
+        beside = {"a.db.answer-1.gz"} if size > 2**16 and answers not in ([], [None]) else set()
+        assert {one.name for one in path.parent.iterdir()} == {"a.db", *beside}, turn
+        if lines:
+            break
+    assert victim.returncode == 0 and turn > 7
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill")

@@ -18,7 +18,7 @@ from dxgeom.ledger.chronicle import _VERIFIED
 from dxgeom.ledger.history import migrate_ledger, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.stores import sqlite_store
-from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.metrics.data_set import DataSet
 
 FORMAT_1 = Path(__file__).parent / "files" / "format_1.ledger"
 

@@ -24,7 +24,7 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.stores.answer_files import AnswerFiles, Written
 from dxgeom.ledger.stores.stores import store_at
 from dxgeom.ledger.tables import ANSWERS, ENTRIES, commitment_of, digest_of
-from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.metrics.data_set import DataSet
 
 FILES = Path(__file__).parent / "files"
 LARGE = os.urandom(100_000)

@@ -474,10 +474,16 @@ def test_an_answer_that_claims_to_be_about_another_group_is_refused(refused, tmp
     queries = replace(dx.queries_from_dict(asked, policy), source=None)
     dx.save_plan(dx.plan(policy.compile(), queries), tmp_path / "plan.json", policy=policy)
     document = read(tmp_path / "plan.json")
-    origin, ratio = ("origins", 0, "group", 0, 1), ("ratios", 0, "asks", "group", 0, 1)
-    for place, value in ((origin, "docks"), (ratio, "docks"), (("origins",), [{"query": "all", "group": []}])):
+    origin, ratio = ("origins", 0), ("ratios", 0, "asks")
+    wrong = [(("origins",), [{"query": "all", "group": []}])]
+    for about in (origin, ratio):
+        wrong += [((*about, "group", 0, 1), value) for value in ("docks", "o", "old", "wn", "")]
+        wrong += [((*about, "group", 0, 0), column) for column in ("income", "quart", "", "tenants.quart")]
+        wrong += [((*about, "query"), query) for query in ("number of the ill", "mean", "median of age", "")]
+        wrong += [((*about, "group"), group) for group in ([], [["quarter", "old town"], ["quarter", "old town"]])]
+    for place, value in wrong:
         code, where = refused(changed(document, ("queries", "weights", *place), value))
-        assert (code, where.startswith(f"queries.weights.{place[0]}")) == ("DX304", True)
+        assert (code, where.startswith(f"queries.weights.{place[0]}")) == ("DX304", True), (place, value)
 
 
 WRONG_SPENDS = [
@@ -722,6 +728,21 @@ def test_figures_beyond_float64_are_refused_and_never_met_by_a_release(case, of_
         "DX302",
         f"queries.weights.{told_at}",
     )
+
+
+@pytest.mark.parametrize("within", [["4", "4"], ["0", "5"], ["3", "8"], ["-9", "-1"]])
+def test_a_ratio_that_some_records_do_not_have_is_refused(within, of_a_ratio, refused):
+    """Intervals would end there. Each age stands for numbers that are off by 1 at most."""
+    place = ("queries", "weights", "ratios", 0, "within")
+    assert refused(changed(of_a_ratio, place, within)) == ("DX304", "queries.weights.ratios[0].within")
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(1, 0), (0, 0), (1, 1)])
+def test_a_ratio_of_other_answers_than_its_range_is_of_is_refused(numerator, denominator, of_a_ratio, refused):
+    ratio = {"numerator": numerator, "denominator": denominator, "within": ["2", "3"]}
+    place = ("queries", "weights", "ratios", 0)
+    other = changed(of_a_ratio, place, lambda one: {**one, **ratio})
+    assert refused(other) == ("DX304", "queries.weights.ratios[0].within")
 
 
 def test_wanted_errors_beyond_float64_are_refused(of_a_ratio, refused):

@@ -24,7 +24,7 @@ QUERIES = """queries:
 """
 
 
-def policy(privacy="concentrated"):
+def policy(privacy="concentrated", more=()):
     attributes = {f"a{i}": {"values": [f"v{j}" for j in range(2 + i % 3)]} for i in range(40)}
     rules = [{"change": name, "epsilon": 1} for name in attributes]
     return dx.Policy.from_dict(
@@ -32,7 +32,7 @@ def policy(privacy="concentrated"):
             "policy": "wide",
             "privacy": privacy,
             "universe": {"attributes": {**attributes, "age": {"range": [0, 9], "step": 1}}},
-            "rules": [*rules, {"change": "age", "epsilon": "0.5", "per": 2}],
+            "rules": [*rules, {"change": "age", "epsilon": "0.5", "per": 2}, *more],
         }
     )
 
@@ -154,3 +154,15 @@ def test_no_field_may_be_missing_and_an_edited_file_is_refused(original, tmp_pat
     path.write_text(json.dumps({**document, "spend": "1/4"}), encoding="ascii")
     with pytest.raises(PlanError, match="DX307"):
         dx.load_plan(path)
+
+
+@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+def test_a_number_of_records_is_not_slipped_into_a_plan_that_keeps_it_private(privacy, tmp_path):
+    """A release would be refused for any other number of rows, and say theirs. No fingerprint knows of it."""
+    own = policy(privacy, [{"presence": True, "epsilon": 1}])
+    plan = dx.plan(own.compile(), dx.parse_queries(QUERIES, own))
+    dx.save_plan(plan, tmp_path / "plan.json", policy=own)
+    other = changed(read(tmp_path / "plan.json"), ("boxes", "records"), 200)
+    with pytest.raises(PlanError, match="keeps private") as refused:
+        dx.load_plan(write(tmp_path / "other.json", other))
+    assert refused.value.diagnostics[0].code == "DX306"

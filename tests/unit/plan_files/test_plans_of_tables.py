@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from reference.forger import with_own_seals
 from reference.json_schema import is_valid
 from reference.plan_documents import changed, read, without, write
 
@@ -117,6 +118,25 @@ def test_a_forged_plan_of_tables_is_refused(original, place, value, code, where,
     document = read(original[2])
     found, at = refused(changed(document, place, value), tmp_path)
     assert (found, at.startswith(where)) == (code, True)
+
+
+@pytest.mark.parametrize("others", list(itertools.product((0.0, 64.0), repeat=3)))
+def test_differences_of_a_table_without_attributes_of_two_values_are_no_noise(others, tmp_path):
+    """Such a file, with seals that fit, had every count released as it is."""
+    values = {"a": list("uvw"), "b": list("xyzt")}
+    rules = [{"change": name, "epsilon": 1} for name in values]
+    own = dx.Policy.from_dict({"policy": "p", "universe": {"attributes": values}, "rules": rules})
+    queries = dx.universe.MarginalQueries.of(own.universe, [("a",)])
+    dx.save_plan(dx.plan(own.compile(), queries, mechanism="marginal-laplace"), tmp_path / "honest.json", policy=own)
+    document = read(tmp_path / "honest.json")
+    where = ("table_noise", "scales", "scales", "floats")
+    nobody, table, of_nobody = others
+    forged = [one.hex() for one in (nobody, table, of_nobody, 64.0)]
+    sealed = with_own_seals(changed(document, where, forged))
+    if table:
+        assert np.all(dx.load_plan(write(tmp_path / "noisy.json", sealed)).plan.rmse() > 1)
+    else:
+        assert refused(sealed, tmp_path) == ("DX306", "table_noise")
 
 
 def test_gaussian_noise_is_refused_under_a_pure_policy(tmp_path):

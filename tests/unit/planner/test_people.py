@@ -16,7 +16,7 @@ from reference.project import POLICIES
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.components import components_of
 from dxgeom.universe.people.people import ONE_ROW, SHARES
 
 TEXT = """policy: rooms

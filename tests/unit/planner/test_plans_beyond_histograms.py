@@ -157,6 +157,8 @@ def test_a_stated_number_of_records_is_not_compared_with_one_that_is_private():
     own = policy((2, 3), presence=True)
     with pytest.raises(UnsupportedCombination, match="keeps private"):
         dx.plan(own.compile(), MarginalQueries.of(own.universe, ways=2, records=100))
+    with pytest.raises(UnsupportedCombination, match="keeps private"):
+        dx.plan(own.compile(), dx.universe.BoxQueries.of(own.universe, [{"a0": (0, 1)}], records=100))
 
 
 @pytest.mark.long

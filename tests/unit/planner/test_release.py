@@ -21,8 +21,8 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
 from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
 from dxgeom.mechanisms.selection.selections import selection
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.planner.choose import plan
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.queries import LinearQueries

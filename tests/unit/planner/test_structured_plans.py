@@ -12,15 +12,15 @@ from reference.changes import every_change, exact_largest_load
 import dxgeom as dx
 import dxgeom.mechanisms.linear.scale_groups as tied_module
 import dxgeom.mechanisms.linear.sensitivity as sensitivity_module
-import dxgeom.metrics.operations.diameters as extent_module
+import dxgeom.metrics.diameters as extent_module
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.bars.intervals import half_widths
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.metrics.operations.changes import FactoredChanges, ListedChanges
-from dxgeom.metrics.operations.diameters import l1_diameter, l1_diameter_of_tables
+from dxgeom.metrics.changes import FactoredChanges, ListedChanges
+from dxgeom.metrics.diameters import l1_diameter, l1_diameter_of_tables
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import parse_policy
 from dxgeom.queries.queries_file import parse_queries

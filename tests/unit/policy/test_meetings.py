@@ -22,9 +22,7 @@ from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import CertificateRefused, DataError, PolicyError
-from dxgeom.metrics.combinations.groups import GroupedMetric
-from dxgeom.metrics.combinations.largest_change import MaxMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations import GroupedMetric, MaxMetric, PresenceMetric
 from dxgeom.policy.policy import Policy, parse_policy
 
 STAFF = "region,sex,age\nn,F,20\nn,M,30\nn,M,40\ns,F,20\ns,F,40\n"

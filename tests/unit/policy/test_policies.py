@@ -9,13 +9,10 @@ import pytest
 from reference.project import POLICIES
 
 from dxgeom.errors import PolicyError
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.points import PointsMetric
-from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.combinations import CapMetric, SumMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric, ValueSensitivityMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.points import PointsMetric
 from dxgeom.policy.policy import Policy, load_policy, parse_policy
 
 HEAD = "policy: p\nuniverse:\n  attributes:\n"

@@ -25,7 +25,7 @@ from reference.random_policies import (
     with_data_files,
 )
 
-from dxgeom.metrics.checking.verification import verify_metric
+from dxgeom.metrics.verification import verify_metric
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 
 pytestmark = pytest.mark.long

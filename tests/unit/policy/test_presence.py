@@ -15,8 +15,8 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused, DataError, QueryError, UnsupportedCombination
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations import PresenceMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.queries.queries_file import parse_queries
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -282,3 +283,39 @@ def test_too_many_groups_are_refused_before_they_are_made():
         with pytest.raises(QueryError, match=f"DX207: {groups} groups make [0-9,]+ weights; at most") as caught:
             parse_queries(f"queries:\n  - {{{query}}}\n", policy)
         assert "group by fewer columns, or by coarser ones" in str(caught.value)
+
+
+ABOUT = [
+    "marginal: [sex, ward]",
+    "marginal: [salary, age], where: \"sex == 'M' and ward != 'B'\"",
+    "name: both, marginal: [sex, ward], where: salary > 1",
+    "marginals: [[sex], [ward, age]]",
+    "name: 'several, of all', marginals: [[sex], [ward, age]]",
+    "prefixes: salary, where: sex == 'M'",
+    "name: below, prefixes: salary, at: [1, 3]",
+    "ranges: age",
+    "ranges: salary, at: [2]",
+    "count: salary > 2, by: [ward, age]",
+    "name: 'pay: all', sum: salary, where: sex == 'M', by: ward",
+    "mean: salary, by: sex",
+    "name: pay, mean: salary, where: ward == 'A', by: [sex, age]",
+    "share: salary > 2, by: ward",
+]
+
+
+@pytest.mark.parametrize("text", ABOUT)
+def test_an_answers_name_says_what_it_is_about_and_nothing_else(text, wards):
+    queries = parse_queries(f"queries:\n  - {{{text}}}\n  - {{count: true}}\n", wards, 10)
+    named = list(zip(queries.names, queries.each_origin, strict=True))
+    named += [(ratio.name, ratio.origin) for ratio in queries.ratios]
+    for name, origin in named:
+        assert origin.explains(name)
+        for _, other in named:
+            if origin.group and other.group != origin.group:
+                assert not other.explains(name)
+        assert not replace(origin, query=f"{origin.query}x").explains(name)
+        assert not replace(origin, query="sum of income").explains(name)
+        for place, (column, value) in enumerate(origin.group):
+            for changed in ((column, value[:-1]), (column, f"{value}0"), (f"x{column}", value), ("", value)):
+                group = (*origin.group[:place], changed, *origin.group[place + 1 :])
+                assert not replace(origin, group=group).explains(name)

@@ -13,9 +13,9 @@ from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.biased.bias_lines import BiasLines, ScaleCost, SquaredError, UniformBound, cheapest_scale
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.score_sensitivities import query_sensitivities
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.lipschitz_maps import distances_to_all, lower_extension, upper_extension
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.operations.extension import distances_to_all, lower_extension, upper_extension
 
 SWEEPS = 20
 _LINES = 300

@@ -18,7 +18,7 @@ from dxgeom.mechanisms.linear.biased.bias_search import JointSearch, best_scale,
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.metrics.operations.diameters import smallest_distance
+from dxgeom.metrics.diameters import smallest_distance
 from dxgeom.universe.queries import LinearQueries
 
 WEIGHT_LIMIT = 1 << 20

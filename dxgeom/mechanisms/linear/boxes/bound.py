@@ -17,8 +17,8 @@ from dxgeom.mechanisms.linear.boxes.random_volumes import MOST_ENTRIES, random_v
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
-from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
+from dxgeom.metrics.combinations import PresenceMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.privacy.currencies import PURE, currency_of
 from dxgeom.universe.workloads.box_queries import BoxQueries
 

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.marginals.table_measurement import lattice_step
 from dxgeom.mechanisms.linear.measured import Block, Classes, Cuts, MeasuredNumbers, Siblings, Summing
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
@@ -52,10 +51,6 @@ class BoxMeasurement(MeasuredNumbers):
     @property
     def codes(self) -> Mapping[int, NDArray[np.int64]]:
         return {one.axis: one.codes for one in self.made.told.columns}
-
-    @property
-    def steps_per_count(self) -> int:
-        return lattice_step(self.scales).denominator
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:

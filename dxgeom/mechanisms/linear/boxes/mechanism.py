@@ -21,7 +21,7 @@ from dxgeom.mechanisms.linear.boxes.promises import promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion, Levels
 from dxgeom.mechanisms.linear.boxes.scales import BlockTables, block_variances, require_enough
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import LatticeNoise
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
@@ -49,7 +49,8 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     ``boxes-gaussian`` D_α by at most α·(s·d(i, j))²/2. What is drawn are whole numbers with exactly rounded noise, and
     every limit is summed in integers; answers are float64 functions of these and of nothing else of the data.
     Raises: CertificateRefused for scales that are too small; TooLarge where the metric is no sum over attributes;
-    UnsupportedCombination for normal noise where it counts pure privacy.
+    UnsupportedCombination for normal noise where it counts pure privacy, and for a stated number of records where it
+    keeps that private.
     """
 
     name: str
@@ -66,6 +67,7 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
             raise CertificateRefused(f"noise in boxes is {NORMAL} or {LAPLACE}")
         if self.normal:
             require_for_normal_noise(self.metric.privacy)
+        self.require_no_number()
         require_enough(self.question, self.scales)
         missing = self.question.protected & (self.question.weights > 0) & (self._variances <= 0)
         if np.any(missing):

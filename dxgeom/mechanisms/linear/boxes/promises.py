@@ -12,9 +12,9 @@ from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Path
 from dxgeom.mechanisms.linear.boxes.question import Promised
 from dxgeom.mechanisms.linear.marginals.promise import parts_of, promise_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.combinations import PresenceMetric
+from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 

@@ -11,7 +11,7 @@ from flint import fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.metrics.paired_changes import PairedChanges
 
 _PRIME: Final = 2**31 - 1
 _SEEN: Final = 4

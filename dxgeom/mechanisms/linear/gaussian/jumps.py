@@ -15,8 +15,8 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import GaussianSpace, gaussian_
 from dxgeom.mechanisms.linear.gaussian.program import Progress
 from dxgeom.mechanisms.linear.gaussian.scaled_points import PairedShifts, ScaledPoints
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.metrics.operations.changes import largest_first
-from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.metrics.changes import largest_first
+from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.noise.laws.jumps.shifts import JumpShifts

@@ -19,7 +19,7 @@ from dxgeom.mechanisms.linear.gaussian.program import Covariance, Progress, best
 from dxgeom.mechanisms.linear.gaussian.scaled_points import PairedShifts, ScaledPoints
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.noise.laws.gaussian import GaussianNoise
 
 NAME: Final = "gaussian"

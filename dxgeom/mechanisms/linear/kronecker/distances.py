@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.marginals.promise import parts_of
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.combinations import PresenceMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import round_up
 from dxgeom.numeric.sealed import Sealed

@@ -19,10 +19,10 @@ from dxgeom.mechanisms.linear.kronecker.program import KroneckerQuestion
 from dxgeom.mechanisms.linear.marginals.mechanism import MarginalSpace, of_residuals
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
-from dxgeom.mechanisms.linear.marginals.table_measurement import lattice_step, require_same_attributes
-from dxgeom.mechanisms.linear.measured import Block, MeasuredNumbers, Siblings
+from dxgeom.mechanisms.linear.marginals.table_measurement import require_same_attributes
+from dxgeom.mechanisms.linear.measured import Block, MeasuredNumbers, Siblings, lattice_step
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.numeric.canonical_digest import own_integers, own_numbers
@@ -120,10 +120,6 @@ class BasisMeasurement(MeasuredNumbers):
     @property
     def codes(self) -> dict[int, NDArray[np.int64]]:
         return self.classes
-
-    @property
-    def steps_per_count(self) -> int:
-        return lattice_step(self.scales).denominator
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, UnsupportedCombination
+from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.contract.table_reader import require_own_records
 from dxgeom.mechanisms.linear.kronecker.bases import TurnedShifts
 from dxgeom.mechanisms.linear.kronecker.blocks import Blocks
@@ -20,7 +20,7 @@ from dxgeom.mechanisms.linear.marginals.assembly import residual_table
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CellErrors, CountsWithNoise
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.numeric.canonical_digest import canonical_digest, own_numbers
@@ -59,11 +59,7 @@ class KroneckerMechanism(CountsWithNoise):
         if self.name != KRONECKER:
             raise CertificateRefused(f"noise along bases is called {KRONECKER}")
         require_for_normal_noise(self.metric.privacy)
-        if self.queries.records is not None and self.absent is not None:
-            raise UnsupportedCombination(
-                "the queries state a number of records, which a policy with a rule about presence keeps private: leave "
-                "'records' out"
-            )
+        self.require_no_number()
         if not self.loads.largest(self.scales) <= 1:
             raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
 

@@ -12,7 +12,6 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.marginals.table_measurement import (
         TableMeasurement as TableMeasurement,
-        lattice_step as lattice_step,
         require_same_attributes as require_same_attributes,
     )
     from dxgeom.mechanisms.linear.marginals.assembly import (

@@ -42,13 +42,11 @@ def moved(family: SetFamily, promise: Promise) -> NDArray[np.bool_]:
 
 
 def _noisy(family: SetFamily, used: NDArray[np.bool_], normal: bool) -> NDArray[np.bool_]:
-    """(sets,): whether the residual gets noise: its own, or that of a table, or of its differences, which tell of it
-    where it has all the table's attributes of two values, and there are such: as ``MarginalQuestion.measurements``."""
+    """(sets,): whether the residual gets noise: its own, or that of a table, or of differences in which it is seen."""
     if normal:
         return used
     inner, outer, _ = family.inclusions
-    differing = (family.twos[outer] > 1) & (family.twos[inner] == family.twos[outer])
-    told = used[outer] | (used[outer + family.count] & differing)
+    told = used[outer] | (used[outer + family.count] & family.seen_in_differences)
     return np.asarray(np.bincount(inner[told], minlength=family.count) > 0)
 
 

@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.marginals.promise import Promise, promise_of
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.groups import Group, GroupedMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.combinations import CapMetric, Group, GroupedMetric, PresenceMetric, SumMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.combinations import PresenceMetric, SumMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 
 _MOST_VALUES: Final = 4096

@@ -124,7 +124,7 @@ class MarginalQuestion(Closed):
         table, and how many times the variance of its noise the residual has then."""
         inner, outer, spread = self.family.inclusions
         twos, both = self.family.twos, self.protected[inner] & self.protected[outer]
-        differing = both & (twos[outer] > 1) & (twos[inner] == twos[outer])
+        differing = both & self.family.seen_in_differences
         return (
             np.concatenate([inner[both], inner[differing]]),
             np.concatenate([outer[both], outer[differing] + self.family.count]),

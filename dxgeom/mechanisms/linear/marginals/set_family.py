@@ -92,6 +92,13 @@ class SetFamily(Closed):
         )
         return inner, outer, self.cells[outer] / self.cells[inner]
 
+    @cached_property
+    def seen_in_differences(self) -> NDArray[np.bool_]:
+        """(inclusions,): whether the differences of A along its attributes of two values say something of S: there are
+        such, and S has all of them."""
+        inner, outer, _ = self.inclusions
+        return np.asarray((self.twos[outer] > 1) & (self.twos[inner] == self.twos[outer]))
+
 
 def members(mask: int, width: int) -> list[int]:
     """The places of the bits that are set."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Final, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +15,21 @@ from dxgeom.mechanisms.linear.marginals.assembly import measured_shape
 from dxgeom.mechanisms.linear.marginals.exact_loads import hides_everything
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
-from dxgeom.mechanisms.linear.measured import Block, Classes, FirstLessSecond, MeasuredNumbers, Siblings
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.mechanisms.linear.measured import (
+    Block,
+    Classes,
+    FirstLessSecond,
+    MeasuredNumbers,
+    Siblings,
+    lattice_step,
+)
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.numeric.canonical_digest import own_integers, own_numbers
 from dxgeom.numeric.sealed import cached_property, seal
 from dxgeom.privacy.currencies import require_for_normal_noise
-
-STEPS_PER_SCALE: Final = 64
-"""A step of the lattice is at most this part of the narrowest noise in a part, which costs below 0.003 % of it."""
 
 
 @final
@@ -65,10 +68,6 @@ class TableMeasurement(MeasuredNumbers):
     def codes(self) -> Mapping[int, NDArray[np.int64]]:
         return self.classes
 
-    @property
-    def steps_per_count(self) -> int:
-        return lattice_step(self.scales).denominator
-
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         axes, found = sorted(self.classes), []
@@ -102,9 +101,3 @@ def require_same_attributes(
     proper = all(whole and np.array_equal(one, np.arange(len(one))) for one, whole in each)
     if not proper or [len(one) for one, _ in each] != family.sizes.tolist():
         raise CertificateRefused("these are tables of other attributes than those that are measured")
-
-
-def lattice_step(scales: NDArray[np.float64]) -> Fraction:
-    """Two to a power, at most 1: what noise is rounded to, in counts."""
-    finest = float(scales[scales > 0].min())
-    return Fraction(1, 2 ** max(0, math.ceil(math.log2(STEPS_PER_SCALE / finest))))

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, UnsupportedCombination
+from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.contract.table_reader import require_own_records
 from dxgeom.mechanisms.linear.marginals.assembly import (
     centred,
@@ -28,7 +28,7 @@ from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, residual_varian
 from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
-from dxgeom.metrics.checking.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
@@ -64,11 +64,7 @@ class TableMechanism(CountsWithNoise):
         require_own_records(self.metric, self.queries.universe)
         if self.normal:
             require_for_normal_noise(self.metric.privacy)
-        if self.queries.records is not None and self.absent is not None:
-            raise UnsupportedCombination(
-                "the queries state a number of records, which a policy with a rule about presence keeps private: leave "
-                "'records' out"
-            )
+        self.require_no_number()
         family = self.question.family
         own = [tuple(family.members_of(number)) for number in family.asked.tolist()]
         if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:

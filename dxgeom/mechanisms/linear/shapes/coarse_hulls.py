@@ -14,7 +14,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import loads_of
-from dxgeom.metrics.operations.changes import largest_first
+from dxgeom.metrics.changes import largest_first
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 

@@ -14,7 +14,7 @@ from dxgeom.mechanisms.linear.containment import heaviest_pairs, hiding
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.least_traces import trace_bound
-from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import improved_strategy, loads_of, spread_of
-from dxgeom.metrics.operations.changes import largest_first
-from dxgeom.metrics.operations.paired_changes import PairedChanges
+from dxgeom.metrics.changes import largest_first
+from dxgeom.metrics.paired_changes import PairedChanges
 
 _WORK: Final = 4e9
 """Multiplications to look at all differences: so many rounds there are, a few at least."""

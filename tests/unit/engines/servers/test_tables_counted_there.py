@@ -15,7 +15,7 @@ from dxgeom.engines.marginals import codes_there, tables_there
 from dxgeom.engines.marginals.table_counts import TableCounts, table_counts
 from dxgeom.engines.tables.servers.spark import _View
 from dxgeom.errors import DataError
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.components import components_of
 
 pytestmark = pytest.mark.service("spark")
 SIZES = (2, 3, 4, 5, 2)

@@ -28,7 +28,7 @@ from dxgeom.ledger.tables import (
     digest_of,
     seal_of,
 )
-from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.metrics.data_set import DataSet
 
 pytestmark = pytest.mark.service("postgres")
 

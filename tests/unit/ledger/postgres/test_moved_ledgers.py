@@ -22,7 +22,7 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.moves import to_server
 from dxgeom.ledger.moves.to_server import move_ledger
 from dxgeom.ledger.stores.postgres.server_store import PostgresLedger
-from dxgeom.metrics.checking.data_set import DataSet
+from dxgeom.metrics.data_set import DataSet
 from dxgeom.privacy.currencies import CONCENTRATED, PURE
 
 pytestmark = pytest.mark.service("postgres")

@@ -25,16 +25,13 @@ from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
-from dxgeom.metrics.checking.dense import DenseMetric
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.partition import PartitionMetric
-from dxgeom.metrics.operations import blocks as blocks_module
-from dxgeom.metrics.operations.blocks import SeparateBlocks, separate_blocks
+from dxgeom.metrics import components as blocks_module
+from dxgeom.metrics.combinations import PresenceMetric, SumMetric
+from dxgeom.metrics.components import SeparateBlocks, separate_blocks
+from dxgeom.metrics.families import DiscreteMetric, LineMetric, PartitionMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.matrices import DenseMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.choose import plan
 from dxgeom.policy.policy import Policy

@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.group_losses import group_loss
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.partition import PartitionMetric
-from dxgeom.metrics.operations.upper_distances import path_lengths
+from dxgeom.metrics.combinations import PresenceMetric, SumMetric
+from dxgeom.metrics.diameters import path_lengths
+from dxgeom.metrics.families import DiscreteMetric, LineMetric, PartitionMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.verification import verify
 
 LINE = LineMetric(tuple(map(Fraction, range(4))), Fraction(1, 3))
 METRICS = {

@@ -14,8 +14,8 @@ from dxgeom.mechanisms.finite.banded_tables import BandedTable, banded_geometric
 from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, truncated_geometric
 from dxgeom.mechanisms.finite.private_table import PrivateTable
 from dxgeom.mechanisms.finite.ratio_bounds import likelihood_ratio_bounds
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 UNEVEN = (0, 1, 3, 4, 9, 11)

@@ -32,9 +32,9 @@ from dxgeom.mechanisms.finite.laplace_tables import (
 from dxgeom.mechanisms.finite.optimal_tables import greedy_spanner, optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
 from dxgeom.mechanisms.finite.ratio_bounds import likelihood_ratio_bounds, likelihood_ratio_bounds_of_table, odds_below
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 

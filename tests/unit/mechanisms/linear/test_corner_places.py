@@ -12,10 +12,10 @@ from dxgeom.mechanisms.linear import working_sets
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.hull import sensitivity_hull
 from dxgeom.mechanisms.linear.working_sets import corner_places
-from dxgeom.metrics.checking.verification import verify_metric
-from dxgeom.metrics.operations.changes import ListedChanges
-from dxgeom.metrics.operations.paired_changes import PairedChanges
-from dxgeom.metrics.operations.pairs_of_kinds import Kinds
+from dxgeom.metrics.changes import ListedChanges
+from dxgeom.metrics.generating_pairs import Kinds
+from dxgeom.metrics.paired_changes import PairedChanges
+from dxgeom.metrics.verification import verify_metric
 
 
 def many(seed, queries, rank=None, count=4_000):

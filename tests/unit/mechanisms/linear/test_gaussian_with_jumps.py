@@ -23,7 +23,7 @@ from dxgeom.mechanisms.linear.gaussian.jumps import gaussian_with_jumps, jump_la
 from dxgeom.mechanisms.linear.gaussian.mechanism import best_gaussian, gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.metrics.operations.paired_changes import paired_changes
+from dxgeom.metrics.paired_changes import paired_changes
 from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.noise.laws.jumps.shifts import JumpShifts
 from dxgeom.numeric.randomness import InsecureSeededRandomness

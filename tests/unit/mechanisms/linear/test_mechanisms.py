@@ -16,13 +16,11 @@ from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.linear.shapes.lower_bound import coordinate_bound, volume_bound
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.points import PointsMetric
-from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.combinations import SumMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric, ValueSensitivityMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.queries import LinearQueries

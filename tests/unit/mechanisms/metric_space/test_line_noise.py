@@ -7,9 +7,8 @@ import pytest
 
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.metric_space.line_noise import layered_line, staircase
-from dxgeom.metrics.checking.verification import verify, verify_metric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric
+from dxgeom.metrics.verification import verify, verify_metric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 ONE = Fraction(1)

@@ -14,8 +14,8 @@ from dxgeom.errors import BudgetExceeded, DxgeomError, TooLarge, UnboundedLoss, 
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.metric_space.planar import PlanarLaplace, planar_laplace
 from dxgeom.mechanisms.metric_space.usefulness import laplace_usefulness, planar_usefulness, series_root_mean_square
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 PLACES = np.array([[0, 0], [30, 40], [-7, 11], [100, 0]])

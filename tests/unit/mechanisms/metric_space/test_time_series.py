@@ -8,10 +8,9 @@ import pytest
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism, series_mechanism_under
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.combinations.largest_change import MaxMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.combinations import MaxMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 

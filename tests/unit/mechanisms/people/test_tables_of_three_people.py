@@ -17,7 +17,7 @@ import dxgeom as dx
 from dxgeom.mechanisms.contract.table_reader import TableReader
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import packed, unpacked
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
-from dxgeom.metrics.operations.components import components_of
+from dxgeom.metrics.components import components_of
 from dxgeom.universe.people.people import SHARES
 from dxgeom.universe.people.shares import ShareCounter
 

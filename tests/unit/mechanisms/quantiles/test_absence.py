@@ -14,11 +14,9 @@ from scipy.optimize import linprog
 from dxgeom.mechanisms.quantiles.absence import LONGEST, lengths_with_absence, parts_of_a_record
 from dxgeom.mechanisms.quantiles.reach_of_metric import reach_of
 from dxgeom.mechanisms.quantiles.values import OrderedValues
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.combinations import CapMetric, PresenceMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.numeric.rounding import round_down
 
 pytestmark = pytest.mark.long

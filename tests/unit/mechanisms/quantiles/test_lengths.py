@@ -16,16 +16,10 @@ from dxgeom.mechanisms.quantiles.listed_reach import ListedReach
 from dxgeom.mechanisms.quantiles.reach import FINEST, UNREACHED, whole_units
 from dxgeom.mechanisms.quantiles.reach_of_metric import reach_of
 from dxgeom.mechanisms.quantiles.values import OrderedValues
-from dxgeom.metrics.checking.dense import DenseMetric
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.groups import Group, grouped
-from dxgeom.metrics.combinations.largest_change import MaxMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.star import StarMetric
-from dxgeom.metrics.families.values import ValueSensitivityMetric
+from dxgeom.metrics.combinations import CapMetric, Group, MaxMetric, SumMetric, grouped
+from dxgeom.metrics.families import DiscreteMetric, LineMetric, StarMetric, ValueSensitivityMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.matrices import DenseMetric
 
 HALF = Fraction(1, 2)
 

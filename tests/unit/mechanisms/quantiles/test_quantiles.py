@@ -15,10 +15,9 @@ import dxgeom as dx
 from dxgeom.mechanisms.quantiles.choice import quantile_choice, quantile_mechanism, quantiles_by
 from dxgeom.mechanisms.quantiles.even_spread import evenly_spread, expected_errors
 from dxgeom.mechanisms.quantiles.question import quantile_question
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.combinations.presence import PresenceMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.combinations import PresenceMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 SPEND = Fraction(1, 2)

@@ -16,7 +16,7 @@ import dxgeom as dx
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.selection import selections as selections_file
 from dxgeom.mechanisms.selection.selections import selection
-from dxgeom.metrics.checking.verification import verify_metric
+from dxgeom.metrics.verification import verify_metric
 from dxgeom.universe.queries import LinearQueries
 
 APART = [[Fraction(one) for one in row] for row in (("0", "1/50", "1"), ("1/50", "0", "1"), ("1", "1", "0"))]

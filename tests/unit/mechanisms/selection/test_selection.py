@@ -16,8 +16,8 @@ from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.linear import score_sensitivities
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query_sensitivities, range_sensitivity
 from dxgeom.mechanisms.selection.selections import selection
-from dxgeom.metrics.checking.closure import repair_metric
-from dxgeom.metrics.checking.verification import verify_metric
+from dxgeom.metrics.matrices import repair_metric
+from dxgeom.metrics.verification import verify_metric
 from dxgeom.universe.queries import LinearQueries
 
 LAWS = sorted(CHANCES)

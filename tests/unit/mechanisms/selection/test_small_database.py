@@ -14,7 +14,7 @@ from reference.selection_law import CHANCES
 from dxgeom.errors import DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.selection import small_databases as small_database_file
 from dxgeom.mechanisms.selection.small_databases import DATABASE_LIMIT, _count_up_to, small_database
-from dxgeom.metrics.checking.verification import verify_metric
+from dxgeom.metrics.verification import verify_metric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.queries import LinearQueries
 

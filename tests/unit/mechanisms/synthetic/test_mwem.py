@@ -17,8 +17,8 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.synthetic import multiplicative_weights as mwem_file
 from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, measured_at_once
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
-from dxgeom.metrics.checking.verification import verify, verify_metric
-from dxgeom.metrics.families.discrete import DiscreteMetric
+from dxgeom.metrics.families import DiscreteMetric
+from dxgeom.metrics.verification import verify, verify_metric
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import parse_policy

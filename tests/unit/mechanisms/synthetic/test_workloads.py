@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.score_sensitivities import query_sensitivities
 from dxgeom.mechanisms.synthetic.common_unit import integer_queries
-from dxgeom.metrics.checking.dense import DenseMetric
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.combinations import CapMetric, SumMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric
+from dxgeom.metrics.matrices import DenseMetric
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.queries import LinearQueries
 

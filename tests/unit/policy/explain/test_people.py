@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from reference.people import POLICY, earth_mover, fractions_of
 from typer.testing import CliRunner
 
+import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.errors import DataError
 from dxgeom.policy.explain.transport import least_transport
 from dxgeom.policy.policy import parse_policy
+from dxgeom.report.showing.displays import document_for
 from dxgeom.universe.people.people import PUBLIC_NUMBER, SHARES
 from dxgeom.universe.people.shares import ShareCounter
 
@@ -194,3 +196,7 @@ def test_where_the_number_of_people_is_public_a_filter_is_an_answer(tmp_path, pr
     command = ["release", str(file), str(table), str(queries), "--spend", "1", "--ledger", str(tmp_path / "l.db")]
     released = CliRunner().invoke(app, command)
     assert (PUBLIC_NUMBER in released.stdout) == (not presence), released.output
+    policy = dx.load_policy(file)
+    release = dx.plan(policy.compile(), dx.load_queries(queries, policy)).release(table, ledger=":memory:", spend=1)
+    displayed = " ".join("\n".join(document_for(release).lines()).split())
+    assert (PUBLIC_NUMBER in displayed) == (not presence), displayed

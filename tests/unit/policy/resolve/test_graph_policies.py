@@ -13,7 +13,7 @@ import dxgeom as dx
 from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.errors import CertificateRefused, PolicyError
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.queries.queries_file import parse_queries
 from dxgeom.universe.attributes import OUTSIDE

@@ -14,10 +14,10 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.errors import PolicyError
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.star import StarMetric
-from dxgeom.metrics.operations.lipschitz_constants import lipschitz
+from dxgeom.metrics.combinations import CapMetric
+from dxgeom.metrics.families import StarMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.lipschitz_maps import lipschitz
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.queries.queries_file import parse_queries
 

@@ -15,7 +15,7 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError, PolicyError
-from dxgeom.metrics.families.points import PointsMetric
+from dxgeom.metrics.points import PointsMetric
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.queries.queries_file import parse_queries
 

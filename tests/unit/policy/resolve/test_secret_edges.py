@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import PolicyError
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.combinations import CapMetric
+from dxgeom.metrics.families import DiscreteMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.policy.policy import Policy, parse_policy
 
 TREE = "child,parent,cost\nflu,virus,0.5\ncold,virus,0.25\nHIV,virus,0.1\n"

@@ -17,8 +17,8 @@ from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import CertificateRefused, DataError, PolicyError, TooLarge, UnsupportedCombination
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
+from dxgeom.metrics.families import DiscreteMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.queries.queries_file import parse_queries
 from dxgeom.universe.attributes import CategoricalAttribute

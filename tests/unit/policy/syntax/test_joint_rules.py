@@ -11,16 +11,11 @@ from hypothesis import given, settings
 from reference.random_policies import all_distances, compiled, joint, same
 
 from dxgeom.errors import PolicyError
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.groups import GroupedMetric
-from dxgeom.metrics.combinations.largest_change import MaxMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.combinations.reordered import ReorderedMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.partition import PartitionMetric
-from dxgeom.metrics.operations.differences import generating_differences
-from dxgeom.metrics.operations.lipschitz_constants import lipschitz
+from dxgeom.metrics.combinations import CapMetric, GroupedMetric, MaxMetric, ReorderedMetric, SumMetric
+from dxgeom.metrics.differences import generating_differences
+from dxgeom.metrics.families import DiscreteMetric, PartitionMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.lipschitz_maps import lipschitz
 from dxgeom.policy.policy import Policy, parse_policy
 
 WORDS = "sex: [F, M], ill: [HIV, flu, cold], town: [a, b, c, d]"

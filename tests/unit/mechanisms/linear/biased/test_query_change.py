@@ -17,16 +17,11 @@ from dxgeom.mechanisms.linear.biased.query_change import biased_mechanism, chang
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.groups import Group, GroupedMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.graph import GraphMetric
-from dxgeom.metrics.families.line import LineMetric
-from dxgeom.metrics.families.partition import PartitionMetric
-from dxgeom.metrics.families.points import PointsMetric
-from dxgeom.metrics.families.star import StarMetric
+from dxgeom.metrics.combinations import CapMetric, Group, GroupedMetric, SumMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric, PartitionMetric, StarMetric
+from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.points import PointsMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build

@@ -26,7 +26,7 @@ from dxgeom.mechanisms.linear.shapes.coarse_hulls import coarse_hull
 from dxgeom.mechanisms.linear.shapes.lower_bound import second_moment_bound
 from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
-from dxgeom.metrics.operations.changes import ListedChanges
+from dxgeom.metrics.changes import ListedChanges
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise

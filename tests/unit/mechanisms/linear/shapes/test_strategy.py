@@ -18,11 +18,9 @@ from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
 from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows
-from dxgeom.metrics.checking.verification import verify
-from dxgeom.metrics.combinations.cap import CapMetric
-from dxgeom.metrics.combinations.product import SumMetric
-from dxgeom.metrics.families.discrete import DiscreteMetric
-from dxgeom.metrics.families.line import LineMetric
+from dxgeom.metrics.combinations import CapMetric, SumMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric
+from dxgeom.metrics.verification import verify
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
