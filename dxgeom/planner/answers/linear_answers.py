@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,7 +22,15 @@ from dxgeom.planner.answers.answer_table import (
     ratio_units,
 )
 from dxgeom.planner.answers.error_bars import ErrorBars
-from dxgeom.planner.answers.ratios import Combined, RatioAnswer, asked_ratios, combination_of, ratio_of
+from dxgeom.planner.answers.ratios import (
+    EVERYTHING,
+    Combined,
+    Range,
+    RatioAnswer,
+    asked_ratios,
+    combination_of,
+    ratio_of,
+)
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.universe.queries import LinearQueries
@@ -97,7 +104,7 @@ class LinearAnswers(ShownAnswers):
         denominator: Combined,
         level: float = 0.95,
         *,
-        within: tuple[float, float] = (-math.inf, math.inf),
+        within: Range = EVERYTHING,
     ) -> RatioAnswer:
         return ratio_of(self, numerator, denominator, level, within)
 

@@ -75,7 +75,7 @@ class QuantileAnswers(ShownAnswers):
     never_joint = "quantiles have no intervals, but sentences that hold at 95 %: leave joint out"
     no_bars = no_rmse = no_biases = Unknown(
         "quantiles are off by ranks of records, and how far in numbers depends on the data",
-        "release.answer.statements says what holds of each at 95 %",
+        "the statements of the answers say what holds of each at 95 %",
     )
 
     queries: QuantileQueries = field(repr=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -15,12 +14,12 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import Columns, the_answer
+from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.consistency import ConsistentAnswers
-    from dxgeom.planner.answers.ratios import Combined, RatioAnswer
 
 
 class ShownAnswers(ABC):
@@ -29,7 +28,9 @@ class ShownAnswers(ABC):
 
     never_joint: ClassVar[str] = ""
     """Why their intervals cannot hold all at once; empty where they can, or always do."""
-    no_numbers: ClassVar[Unknown] = Unknown("these answers are not one list of numbers", "take them by name, or to_arrow()")
+    no_numbers: ClassVar[Unknown] = Unknown(
+        "these answers are not one list of numbers", "take them by name, or to_arrow()"
+    )
     no_bars: ClassVar[Unknown]
     """Why there are no intervals."""
     no_rmse: ClassVar[Unknown]
@@ -37,7 +38,7 @@ class ShownAnswers(ABC):
         "how far these answers are off apart from noise is in no number", "as_dict() has what is known of errors"
     )
     no_law: ClassVar[Unknown] = Unknown(
-        "intervals of ratios and sums follow from the joint noise of answers to a list of queries, and these are others",
+        "only of answers to a list of queries is the joint noise known that ratios and sums need",
         "ask for what is to be combined in a list of queries",
     )
     not_to_agree: ClassVar[Unknown] = Unknown(
@@ -110,7 +111,7 @@ class ShownAnswers(ABC):
         denominator: Combined,
         level: float = 0.95,
         *,
-        within: tuple[float, float] = (-math.inf, math.inf),
+        within: Range = EVERYTHING,
     ) -> RatioAnswer:
         """The ratio of two answers, or of combinations: see :meth:`dxgeom.Release.ratio`."""
         raise self.no_law.refusal

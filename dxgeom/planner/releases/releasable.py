@@ -9,9 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, final
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.planner.amounts import Amount, require_records
+from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.rehearsal import RECORDS, made_up
 
@@ -102,9 +102,7 @@ class Releasable(ABC, Generic[Shown]):
 
     def require_agreement(self) -> None:
         """Raises: UnsupportedCombination where answers are not made to agree; TooLarge where they are too many."""
-        raise UnsupportedCombination(
-            "only answers to a list of queries are made to agree; others agree as they are made: leave out --consistent"
-        )
+        raise ShownAnswers.not_to_agree.refusal
 
     def to_opendp(
         self,

@@ -17,6 +17,9 @@ from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.wording.numbers import brief
 
 PICKED = "picked"
+NO_SCORE = Unknown(
+    "a selection tells which candidate it picked, and no score", "shortfall() says how far from the best it can be"
+)
 
 
 @final
@@ -27,9 +30,7 @@ class SelectedCandidate(ShownAnswers):
     With a stated probability its score is at most :meth:`shortfall` below the best one.
     """
 
-    no_numbers = no_bars = no_rmse = no_biases = Unknown(
-        "a selection tells which candidate it picked, and no score", "shortfall() says how far from the best it can be"
-    )
+    no_numbers = no_bars = no_rmse = no_biases = NO_SCORE
 
     asked: SelectTask = field(repr=False)
     mechanism: Selection = field(repr=False)

@@ -103,9 +103,7 @@ class SeriesAnswers(ShownAnswers):
         return {
             "answers": [
                 {"name": name, "value": float(value), "exact": str(value), "rmse": error, "bound": bound}
-                for name, value, error in zip(
-                    self.asked.attributes, self.exact_values, self.rmse.tolist(), strict=True
-                )
+                for name, value, error in zip(self.asked.attributes, self.exact_values, self.rmse.tolist(), strict=True)
             ],
             "level": float(level),
             "bounds": "proved, all at once",

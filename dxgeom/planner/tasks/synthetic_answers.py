@@ -34,7 +34,7 @@ class SyntheticAnswers(ShownAnswers):
     """
 
     no_rmse = no_biases = Unknown(
-        "of synthetic records it is proved how far off an answer can be, not how far it is on average",
+        "of synthetic records it is proved how far off an answer can be, and no more",
         "take half_widths(), which hold at once",
     )
 
@@ -55,6 +55,10 @@ class SyntheticAnswers(ShownAnswers):
     @cached_property
     def values(self) -> NDArray[np.float64]:
         return self.made.answers
+
+    @cached_property
+    def exact_values(self) -> tuple[Fraction, ...]:
+        return self.made.exact_answers
 
     def bounds(self, level: float = 0.95) -> NDArray[np.float64]:
         """(K,): with probability *at least* ``level`` no answer is further from the truth than its bound, all at once.
