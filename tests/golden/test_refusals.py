@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from golden.matrix import KINDS, MEMBERS, REFUSALS, cells
+import dxgeom as dx
+from golden.kinds import keeping
+from golden.matrix import FILES, KINDS, MEMBERS, REFUSALS, cells
 
 RECORDED = REFUSALS.read_text("utf-8").splitlines()
 
@@ -19,3 +23,12 @@ def test_every_member_of_a_release_works_or_says_why_not(kind, tmp_path):
 def test_at_most_a_quarter_is_refused_and_only_kinds_that_there_are():
     assert {one.split(" | ")[1] for one in RECORDED} <= {*KINDS}
     assert 4 * len(RECORDED) <= len(KINDS) * len(MEMBERS)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_plan_from_a_file_is_rehearsed_at_its_spend_and_every_plan_is_written_as_json(kind):
+    loaded = dx.load_plan(keeping.plan_file(kind))
+    rehearsed = loaded.rehearse()
+    assert (rehearsed.rehearsal, rehearsed.booking, rehearsed.spent) == (True, None, loaded.spend)
+    for one in (loaded.plan, *(loaded.plan.parts if kind.startswith("tasks") else ())):
+        assert json.loads(one.to_json()) == json.loads(json.dumps(one.as_dict()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,14 @@ class Releasable(ABC, Generic[Shown]):
     @abstractmethod
     def fingerprint(self) -> str:
         """SHA-256 of everything that the answers' law depends on."""
+
+    @abstractmethod
+    def as_dict(self) -> dict[str, Any]:
+        """The plan ready for JSON."""
+
+    def to_json(self) -> str:
+        """The plan as JSON text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
     @abstractmethod
     def _releasing(self) -> Releasing[Shown]:
