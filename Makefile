@@ -49,6 +49,7 @@ test-long: .venv/ready
 # of a million answers of every family through releases; random tables of people on every engine, counted by hand.
 soak: .venv/ready .venv-services/ready
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/ledger/test_ledger_processes.py -k killed
+	DXGEOM_KILLS=250 $(PYTEST) -n auto tests/unit/ledger/test_answers_of_killed_processes.py -k "ends or begins"
 	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/planner/test_release_processes.py -k whatever_was_shown
 	DXGEOM_POLICIES=6000 $(PYTEST) -n auto -rP tests/laws/test_noise_by_unit_vectors.py
 	DXGEOM_SPOILED=500 $(PYTEST) -n auto tests/laws/test_witness_laws.py

@@ -33,6 +33,9 @@ MUST_RUN = frozenset(filter(None, os.environ.get("DXGEOM_MUST_RUN", "").split(",
 """Libraries and services whose tests may neither be skipped nor be missing."""
 UNTIL = float(os.environ.get("DXGEOM_UNTIL", "inf"))
 """In seconds of the clock since 1970: long tests that have not begun by then are skipped, and counted."""
+TIMES = os.environ.get("DXGEOM_TIMES")
+"""The file that gets the CPU seconds of every test, most first; none where it is not set."""
+_TIMES: list[tuple[float, str]] = []
 _PASSED: set[str] = set()
 _SKIPPED: set[str] = set()
 
@@ -86,6 +89,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(reason)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Counts what the test and the processes that it waited for took of the processor."""
+    before = sum(os.times()[:4])
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append(("cpu", sum(os.times()[:4]) - before))
+
+
 def _not_installed(library: str) -> str | None:
     return None if find_spec(library) else f"{library} is not installed; make test-extras runs this"
 
@@ -93,6 +106,8 @@ def _not_installed(library: str) -> str | None:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Remembers whose tests have passed or were skipped, also those that ran in other processes."""
     needed = {name for key, name in report.user_properties if key == "needs"}
+    if report.when == "teardown":
+        _TIMES.extend((seconds, report.nodeid) for key, seconds in report.user_properties if key == "cpu")
     if report.when == "call" and report.passed:
         _PASSED.update(needed)
     if report.skipped and not hasattr(report, "wasxfail"):
@@ -100,9 +115,12 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fails when no test passed of what must run, or one of them was skipped for whatever reason."""
+    """Writes times down; fails when no test passed of what must run, or one was skipped for whatever reason."""
     if hasattr(session.config, "workerinput"):
         return
+    if TIMES is not None:
+        lines = (f"{seconds:8.2f} {name}\n" for seconds, name in sorted(_TIMES, reverse=True))
+        Path(TIMES).write_text("".join(lines), encoding="utf-8")
     for names, what in ((MUST_RUN - _PASSED, "no test passed that needs"), (MUST_RUN & _SKIPPED, "skipped: a test of")):
         if names:
             print(f"\n{what} {', '.join(sorted(names))}, named in DXGEOM_MUST_RUN")

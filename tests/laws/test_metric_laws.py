@@ -11,6 +11,8 @@ from reference.bodies import closure, generating_pairs_of
 from reference.families import members
 
 import dxgeom.metrics.verification
+from dxgeom.errors import TooLarge
+from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.metrics.combinations import (
     CapMetric,
     Group,
@@ -263,6 +265,23 @@ def test_a_part_of_a_metric_is_that_part_rounded_down(metric, parts):
     assert np.all(less[finite] * parts <= whole[finite] * (1 + 1e-14))
     assert np.all(less[finite] * parts >= whole[finite] * SLACK)
     assert verify(part, title="part", fingerprint="part", budget=F(1)).size == metric.size
+
+
+@pytest.mark.parametrize("apart", [1, 2, 3])
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_values_told_apart_are_nearest_along_a_generating_pair(metric, apart, monkeypatch):
+    """What many values are told by, without a look at all pairs, is what all pairs say."""
+    classes = np.random.default_rng(apart).integers(0, apart, metric.size)
+    try:
+        (by_pairs,) = promise_of(metric, (metric.size,), {0: classes}).least
+    except TooLarge as refusal:
+        by_pairs = str(refusal)
+    monkeypatch.setattr("dxgeom.mechanisms.linear.marginals.promise._MOST_VALUES", 0)
+    try:
+        (by_steps,) = promise_of(metric, (metric.size,), {0: classes}).least
+    except TooLarge as refusal:
+        by_steps = str(refusal)
+    assert by_steps == by_pairs or SLACK * by_steps <= by_pairs <= by_steps
 
 
 def test_no_family_is_forgotten():

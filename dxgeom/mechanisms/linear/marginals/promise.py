@@ -16,7 +16,9 @@ from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 
 _MOST_VALUES: Final = 4096
-"""Distances of all pairs of more values are not looked at."""
+"""Of more values only generating pairs are looked at: ``most`` is not known then."""
+_MOST_PAIRS: Final = 10**8
+"""Generating pairs that are looked at."""
 _UPWARD: Final = 1 + Fraction(1, 2**40)
 """Distances in float64 are rounded down; a bound needs them rounded up."""
 
@@ -26,7 +28,7 @@ _UPWARD: Final = 1 + Fraction(1, 2**40)
 class Promise:
     """Constants that the metric is between: ``least[k]`` ≤ d ≤ ``most[k]`` for records that differ in attribute k
     alone, in what is told apart of it; ``presence``: for a record and none. None: no promise at all, d is infinite, for
-    ``most`` of some pair.
+    ``most`` of some pair, or not known.
 
     Distances add over attributes, so noise that honours ``least`` honours the metric, and no noise that does is better
     than the best for ``most``.
@@ -81,17 +83,35 @@ def _constants(metric: Metric, classes: NDArray[np.int64]) -> tuple[Fraction | N
     if isinstance(metric, DiscreteMetric):
         return metric.epsilon, metric.epsilon
     if metric.size > _MOST_VALUES:
-        raise TooLarge(
-            f"the distances of {metric.size:,} values are not looked at pair by pair; at most {_MOST_VALUES:,}"
-        )
+        return _least_of_generating_pairs(metric, classes), None
     values = np.arange(metric.size)
     apart = metric.distance(values[:, None], values)
     told = classes[:, None] != classes
     finite = np.isfinite(apart) & told
     if not np.any(finite):
         return None, None
-    least = Fraction(float(apart[finite].min()))
-    if least <= 0:
-        raise TooLarge("values at no distance are told apart: noise of no size would hide that")
+    least = _hidden(float(apart[finite].min()))
     everywhere = bool(np.all(finite == told))
     return least, Fraction(float(apart[finite].max())) * _UPWARD if everywhere else None
+
+
+def _least_of_generating_pairs(metric: Metric, classes: NDArray[np.int64]) -> Fraction | None:
+    """The least distance of values that are told apart: on every path between two such values, one step is of two such
+    values, and no longer. None where no step is.
+
+    Raises: TooLarge.
+    """
+    least, left = np.inf, _MOST_PAIRS
+    for pairs in metric.generating_pairs():
+        left -= pairs.first.size
+        if left < 0:
+            raise TooLarge(f"the distances of more than {_MOST_PAIRS:,} pairs of values would be looked at")
+        told = classes[pairs.first] != classes[pairs.second]
+        least = min(least, float(pairs.bound[told].min(initial=np.inf)))
+    return None if least == np.inf else _hidden(least)
+
+
+def _hidden(least: float) -> Fraction:
+    if least <= 0:
+        raise TooLarge("values at no distance are told apart: noise of no size would hide that")
+    return Fraction(least)

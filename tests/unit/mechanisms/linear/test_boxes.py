@@ -221,6 +221,20 @@ def test_prefixes_of_a_hundred_thousand_values():
     assert plan.gap < 1.75
 
 
+def test_prefixes_of_more_values_than_are_compared_pair_by_pair_are_planned_under_presence():
+    """There is no cliff: one value more costs no more, and is answered no worse."""
+    rmse = {}
+    for size in (4096, 4097):
+        attributes = {"a": {"range": [0, size - 1], "step": 1, "whole": True}}
+        rules = [{"presence": True, "epsilon": 1}]
+        policy = dx.Policy.from_dict({"policy": "p", "universe": {"attributes": attributes}, "rules": rules})
+        metric = policy.compile()
+        plan = dx.plan(metric, BoxQueries.prefixes(policy.universe, "a"))
+        rmse[size] = float(np.sqrt(np.mean(plan.rmse() ** 2)))
+        assert plan.gap < 14
+    assert rmse[4097] == pytest.approx(rmse[4096], rel=0.02)
+
+
 def test_scales_that_are_too_small_and_factors_that_do_not_fit_are_refused():
     made = mechanism(FACTORS[1], LAPLACE)
     for forged in (made.scales * (1 - 1e-6), np.zeros_like(made.scales), made.scales[:-1], made.scales * np.nan):
