@@ -92,6 +92,10 @@ class LoadedReleasable(ABC, Generic[Shown]):
             insecure_test_seed=insecure_test_seed,
         )
 
+    def rehearse(self, *, spend: Amount | None = None, records: int | None = None) -> Release[Shown]:
+        """A release of made-up records, as the plan's own ``rehearse``; without ``spend`` at the file's."""
+        return self.plan.rehearse(spend=self.at_spend(spend), records=records)
+
     def to_opendp(self, *, ledger: str | Path | Ledger, spend: Amount | None = None, **how: Any) -> Any:
         """The plan as an OpenDP measurement, as the plan's own ``to_opendp``; without ``spend`` at the file's."""
         return self.plan.to_opendp(ledger=ledger, spend=self.at_spend(spend), **how)

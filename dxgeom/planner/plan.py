@@ -270,10 +270,6 @@ class Plan(Releasable[LinearAnswers], Pictured):
             "fingerprint": self.fingerprint,
         }
 
-    def to_json(self) -> str:
-        """The plan as JSON text."""
-        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
-
     def lines(self) -> list[str]:
         """The plan for a reader."""
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -151,10 +150,6 @@ class QuantilePlan(Releasable[QuantileAnswers]):
             "chosen_by": "name" if self.named else "expected error if evenly spread, a model",
             "fingerprint": self.fingerprint,
         }
-
-    def to_json(self) -> str:
-        """The plan as JSON text."""
-        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
 
 def plan_quantiles(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,14 +16,14 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import metrics_of_rows
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.answer_table import ReleasedAnswer, the_answer
-from dxgeom.planner.answers.consistency import ConsistentAnswers, consistent_answers
+from dxgeom.planner.answers.answer_table import ReleasedAnswer
+from dxgeom.planner.answers.consistency import ConsistentAnswers
 from dxgeom.planner.answers.linear_answers import LinearAnswers
+from dxgeom.planner.answers.plain_answers import PlainAnswers
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQuantile
-from dxgeom.planner.answers.ratios import Combined, RatioAnswer, combination_of, ratio_of
+from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.releases.booking import Booking
-from dxgeom.planner.releases.stored_form import plain_answer
 from dxgeom.privacy.currencies import PURE
 from dxgeom.universe.people.people import ONE_ROW, People, repeated_in_words
 
@@ -40,7 +39,8 @@ class Release(Pictured, Generic[Answer]):
     ``records`` and ``dropped`` are not noisy: the number of records is public when neighbours replace one record by
     another, and whoever drops rows declares it public too how many lie outside the universe. Both are None where
     records may be absent, or no histogram was read: nothing here depends on them then. ``plan_fingerprint``: what the
-    ledger remembers the release by. A plan's answers are :class:`LinearAnswers`, whose figures can be read here, too.
+    ledger remembers the release by. What a kind of answers has can be read here, too; what it has not is
+    refused, saying why and what to take instead.
     ``booking``: the ledger's entry and seal, None where no ledger is kept. ``repeated``: an earlier release of the same
     key, as it was then. ``rehearsal``: of made-up records, and worth nothing. ``not_declared_whole``: attributes whose
     column has an integer type, which the policy does not say.
@@ -62,59 +62,62 @@ class Release(Pictured, Generic[Answer]):
     looks_like_people: tuple[str, ...] = field(default=(), repr=False)
 
     @property
-    def names(self: Release[LinearAnswers]) -> tuple[str, ...]:
-        """The queries' names."""
-        return self.answer.names
+    def _shown(self) -> ShownAnswers:
+        """The answer as what all kinds have in common."""
+        return self.answer if isinstance(self.answer, ShownAnswers) else PlainAnswers(self.answer)
 
     @property
-    def exact_values(self: Release[LinearAnswers]) -> tuple[Fraction, ...]:
+    def names(self) -> tuple[str, ...]:
+        """What each answer is called."""
+        return self._shown.names
+
+    @property
+    def exact_values(self) -> tuple[Fraction, ...]:
         """(K,): the private answers as exact rationals."""
-        return self.answer.exact_values
+        return self._shown.exact_values
 
     @property
-    def values(self: Release[LinearAnswers]) -> NDArray[np.float64]:
+    def values(self) -> NDArray[np.float64]:
         """(K,): the private answers."""
-        return self.answer.values
+        return self._shown.values
 
     @property
-    def rmse(self: Release[LinearAnswers]) -> NDArray[np.float64]:
+    def rmse(self) -> NDArray[np.float64]:
         """(K,): root mean squared error of each answer, at its worst where answers have a known bias; what rounding of
         values adds is counted as by half widths at 95 %."""
-        return self.answer.rmse
+        return self._shown.rmse
 
     @property
-    def biases(self: Release[LinearAnswers]) -> NDArray[np.float64]:
+    def biases(self) -> NDArray[np.float64]:
         """(K,): how far each answer can be off apart from its noise: by what values stand for, and by changed queries;
         infinite where that grows with a private number of records."""
-        return self.answer.biases
+        return self._shown.biases
 
-    def half_widths(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
         """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own; with
         ``joint`` all are at once."""
-        return self.answer.half_widths(level, joint=joint)
+        return self._shown.half_widths(level, joint=joint)
 
-    def intervals(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+    def intervals(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
         """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own; with
         ``joint`` all do at once."""
-        return self.answer.intervals(level, joint=joint)
+        return self._shown.intervals(level, joint=joint)
 
     @overload
     def __getitem__(self: Release[LinearAnswers], name: str) -> ReleasedAnswer | RatioAnswer: ...
     @overload
     def __getitem__(self: Release[QuantileAnswers], name: str) -> ReleasedQuantile: ...
-    def __getitem__(self: Release[Any], name: str) -> ReleasedAnswer | RatioAnswer | ReleasedQuantile:
-        """The answer, the ratio with its interval at 95 %, or the quantile, of that name.
+    @overload
+    def __getitem__(self: Release[Any], name: str) -> Any: ...
+    def __getitem__(self: Release[Any], name: str) -> Any:
+        """The answer, the ratio with its interval at 95 %, or the quantile, of that name; the table, the coefficient,
+        what a selection picked; of several tasks the answers of the task.
 
         Raises: UnsupportedCombination for an unknown name.
         """
-        found: ReleasedAnswer | RatioAnswer | ReleasedQuantile = the_answer(
-            self.answer.by_name, name, self.answer.all_origins
-        )
-        return found
+        return self._shown[name]
 
-    def to_arrow(
-        self: Release[ShownAnswers], query: str | None = None, *, level: float = 0.95, joint: bool = False
-    ) -> Any:
+    def to_arrow(self, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``pyarrow.Table``, a row for each.
 
         Args: ``query``: only the answers of this query, by its name in the file. ``level``: of the intervals;
@@ -123,38 +126,28 @@ class Release(Pictured, Generic[Answer]):
         quantiles at, value, rank and of. A column of the policy that is named like one of these is called ``by …``.
         Raises: UnsupportedCombination for an unknown query.
         """
-        from dxgeom.engines.results.answer_frames import arrow_table  # slow to load
+        return self._shown.to_arrow(query, level=level, joint=joint)
 
-        return arrow_table(self.answer.columns(level, query, joint=joint))
-
-    def to_pandas(
-        self: Release[ShownAnswers], query: str | None = None, *, level: float = 0.95, joint: bool = False
-    ) -> Any:
+    def to_pandas(self, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``pandas.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without pandas."""
-        from dxgeom.engines.results.answer_frames import data_frame  # slow to load
+        return self._shown.to_pandas(query, level=level, joint=joint)
 
-        return data_frame(self.answer.columns(level, query, joint=joint))
-
-    def to_polars(
-        self: Release[ShownAnswers], query: str | None = None, *, level: float = 0.95, joint: bool = False
-    ) -> Any:
+    def to_polars(self, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``polars.DataFrame``, as :meth:`to_arrow`. Raises: also MissingExtra without polars."""
-        from dxgeom.engines.results.answer_frames import polars_frame  # slow to load
+        return self._shown.to_polars(query, level=level, joint=joint)
 
-        return polars_frame(self.answer.columns(level, query, joint=joint))
-
-    def ratios(self: Release[LinearAnswers], level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
+    def ratios(self, level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
         """The ratios that the queries ask for, such as means of groups, each with probability *at least* ``level``;
         with ``joint`` all at once."""
-        return self.answer.ratios(level, joint=joint)
+        return self._shown.ratios(level, joint=joint)
 
     def ratio(
-        self: Release[LinearAnswers],
+        self,
         numerator: Combined,
         denominator: Combined,
         level: float = 0.95,
         *,
-        within: tuple[float, float] = (-math.inf, math.inf),
+        within: Range = EVERYTHING,
     ) -> RatioAnswer:
         """The ratio of two answers, or of combinations such as ``{"women": 1, "men": 1}``, under their joint noise.
 
@@ -163,18 +156,18 @@ class Release(Pictured, Generic[Answer]):
         Args: ``within``: what the ratio can be at all, from public knowledge, such as (0, 1) for a share.
         Raises: UnsupportedCombination for an unknown name.
         """
-        return ratio_of(self.answer, numerator, denominator, level, within)
+        return self._shown.ratio(numerator, denominator, level, within=within)
 
-    def combination(self: Release[LinearAnswers], shares: Combined, level: float = 0.95) -> tuple[float, float]:
+    def combination(self, shares: Combined, level: float = 0.95) -> tuple[float, float]:
         """Value and half-width of a combination of answers, such as the difference ``{"women": 1, "men": -1}``: its
         error is at most the half-width with probability *at least* ``level``.
 
         Raises: UnsupportedCombination for an unknown name.
         """
-        return combination_of(self.answer, shares, level)
+        return self._shown.combination(shares, level)
 
     def consistent(
-        self: Release[LinearAnswers],
+        self,
         *,
         nonnegative: bool = False,
         integers: bool = False,
@@ -199,8 +192,8 @@ class Release(Pictured, Generic[Answer]):
                 "where people count once, answers add up fractions of people's rows, which are no whole numbers: leave "
                 "integers out"
             )
-        return consistent_answers(
-            self.answer, self.plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals or {}
+        return self._shown.made_to_agree(
+            self.plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals or {}
         )
 
     @property
@@ -215,11 +208,9 @@ class Release(Pictured, Generic[Answer]):
         return tuple(map(repeated_in_words, self.looks_like_people))
 
     @property
-    def advice(self: Release[LinearAnswers]) -> tuple[str, ...]:
+    def advice(self) -> tuple[str, ...]:
         """What would make bars narrower, in sentences for the curator: it tells of the table's types, not its cells."""
-        if not isinstance(self.answer, LinearAnswers) or not any(
-            one.per_record for one in self.answer.queries.each_rounding
-        ):
+        if not self._shown.reads_stepped_values:
             return ()
         return tuple(
             f"the column '{name}' holds integers: with 'whole: true' in the policy its values stand for fewer numbers"
@@ -230,9 +221,9 @@ class Release(Pictured, Generic[Answer]):
         """The release ready for JSON; ``level``: of the intervals around answers to linear queries, with ``joint`` of
         all at once."""
         account = self.mechanism.account
-        asked = self.answer.asked_fingerprint if isinstance(self.answer, ShownAnswers) else None
+        asked = self._shown.asked_fingerprint
         return {
-            **self._answers(level, joint),
+            **self._shown.document(level, joint=joint),
             "spent": str(self.spent),
             "remaining": str(self.remaining),
             "records": self.records,
@@ -260,11 +251,6 @@ class Release(Pictured, Generic[Answer]):
         once = people.count == "once"
         dropped = {"dropped_rows": None, "dropped_people": self.dropped} if once else {"dropped_rows": self.dropped}
         return {**dropped, "records_are": people.records_are, "people": people.sentence}
-
-    def _answers(self, level: float, joint: bool) -> dict[str, Any]:
-        if isinstance(self.answer, ShownAnswers):
-            return self.answer.document(level, joint=joint)
-        return {"answer": plain_answer(self.answer)}
 
     def public_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         """The same without what only the curator may see: dropped rows, the time, and where the ledger is.

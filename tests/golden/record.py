@@ -1,8 +1,8 @@
 """Records anew what the package answers: ``PYTHONPATH=tests python -m golden.record [part ...]``.
 
-Parts are names of policies, ``mechanisms``, ``fingerprints``, ``mistakes``, ``test-names``, ``kinds`` and ``shown``;
-without any, all is recorded. Do so only where a change is meant, and say in the commit which. Without a part, the
-machine is recorded, too.
+Parts are names of policies, ``mechanisms``, ``fingerprints``, ``mistakes``, ``refusals``, ``test-names``, ``kinds`` and
+``shown``; without any, all is recorded. Do so only where a change is meant, and say in the commit which. Without a
+part, the machine is recorded, too.
 
 ``kinds`` are plan files, releases, ledgers and fingerprints of every kind of question and noise. They are those of
 version 0.2.1 and are never recorded anew: of them only what is not there yet is made, for a kind that comes later.
@@ -19,13 +19,14 @@ from reference.example_policies import TABLES
 
 from golden.kinds.keeping import LEDGERS
 from golden.kinds.record import record_kinds, record_shown
+from golden.matrix import record_refusals
 from golden.recording import HERE, machine, mechanism_record, names_of_tests, policy_record, write
 from golden.typical_mistakes.every import EVERY
 from golden.typical_mistakes.mistake import TEXTS, answered
 
 
 def record(parts: list[str]) -> None:
-    known = [*TABLES, "mechanisms", "fingerprints", "mistakes", "test-names", "kinds", "shown"]
+    known = [*TABLES, "mechanisms", "fingerprints", "mistakes", "refusals", "test-names", "kinds", "shown"]
     if unknown := set(parts) - set(known):
         sys.exit(f"there is no part {', '.join(sorted(unknown))}; known are {', '.join(known)}")
     wanted = parts or known
@@ -40,6 +41,9 @@ def record(parts: list[str]) -> None:
         write("fingerprints", fingerprints)
     if "mistakes" in wanted:
         record_mistakes()
+    if "refusals" in wanted:
+        with tempfile.TemporaryDirectory() as folder:
+            record_refusals(Path(folder))
     if "test-names" in wanted:
         (HERE / "test-names.txt").write_text("\n".join(names_of_tests()) + "\n", encoding="utf-8")
     if "kinds" in wanted:

@@ -35,5 +35,5 @@ def test_no_recorded_test_is_gone():
 
 def test_everything_recorded_is_compared():
     parts = {*TABLES, "mechanisms"}
-    assert {path.stem for path in HERE.iterdir()} == {*parts, "fingerprints", "machine", "test-names"}
+    assert {path.stem for path in HERE.iterdir()} == {*parts, "fingerprints", "machine", "refusals", "test-names"}
     assert set(read("fingerprints")) == parts

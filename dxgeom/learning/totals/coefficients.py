@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 APPROXIMATE: Final = (
@@ -44,11 +45,15 @@ class Coefficients(ShownAnswers):
     """
 
     never_joint = "intervals of coefficients are each on its own: leave joint out"
+    no_bars = Unknown(UNKNOWN, "linear regressions have some")
+    no_rmse = no_biases = Unknown(
+        "what is known of a coefficient's error is its interval", "take intervals(), which linear regressions have"
+    )
 
     response: str
-    names: tuple[str, ...]
+    names: tuple[str, ...] = field()
     units: tuple[str, ...]
-    values: NDArray[np.float64]
+    values: NDArray[np.float64] = field()
     worth: NDArray[np.float64] = field(repr=False)
     bars: Callable[[float], NDArray[np.float64]] | None = field(repr=False)
     ridge: float
@@ -58,14 +63,21 @@ class Coefficients(ShownAnswers):
     def asked_fingerprint(self) -> str:
         return self.asked
 
-    def intervals(self, level: float = 0.95) -> NDArray[np.float64] | None:
-        """(p + 1, 2): *approximate*; None where none are known."""
-        return None if self.bars is None else self.bars(level)
+    def intervals(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(p + 1, 2): *approximate*. Raises: UnsupportedCombination for ``joint``, and where none are known."""
+        self.require_joint(joint=joint)
+        if self.bars is None:
+            raise self.no_bars.refusal
+        return self.bars(level)
+
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(p + 1,): *approximate*, as :meth:`intervals`, which are even on both sides."""
+        low, high = self.intervals(level, joint=joint).T
+        return np.asarray((high - low) / 2)
 
     def table(self, level: float = 0.95) -> tuple[Coefficient, ...]:
         """A row for each."""
-        found = self.intervals(level)
-        bars = [(None, None)] * len(self.names) if found is None else found.tolist()
+        bars = [(None, None)] * len(self.names) if self.bars is None else self.bars(level).tolist()
         each = zip(self.names, self.units, self.values.tolist(), bars, strict=True)
         return tuple(Coefficient(name, unit, value, low, high) for name, unit, value, (low, high) in each)
 

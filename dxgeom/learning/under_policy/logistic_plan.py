@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -88,10 +87,6 @@ class LogisticRegressionPlan(TaskKindPlan[Coefficients]):
             "share": None if inner.share is None else str(inner.share),
             "fingerprint": self.fingerprint,
         }
-
-    def to_json(self) -> str:
-        """The plan as JSON text."""
-        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
     def lines(self) -> list[str]:
         """The plan for a reader."""

@@ -97,6 +97,11 @@ class SyntheticHistogram:
         return self.asked.model(self.distribution).answers() * self.records * float(self.asked.unit)
 
     @property
+    def exact_answers(self) -> tuple[Fraction, ...]:
+        """(K,): the same, as exactly as float64 has them."""
+        return tuple(map(Fraction, self.answers.tolist()))
+
+    @property
     def rounding(self) -> NDArray[np.float64]:
         """(K,): how far the truth about raw numbers can be from that about the values that stand for them."""
         return rounding_biases(self.queries.each_rounding, self.records)

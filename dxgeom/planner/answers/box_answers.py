@@ -53,7 +53,6 @@ class BoxAnswers(ShownAnswers):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each box is called."""
         return self.queries.names
 
     @property
@@ -67,11 +66,14 @@ class BoxAnswers(ShownAnswers):
 
     @cached_property
     def rmse(self) -> NDArray[np.float64]:
-        """(K,): root mean squared error of each count, rounding to the lattice included."""
         return np.asarray(np.sqrt(self.mechanism.mean_squares(self.spent)))
 
-    def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
-        """(K,): each count's error is at most this with probability *at least* ``level``, each on its own."""
+    @property
+    def biases(self) -> NDArray[np.float64]:
+        return np.zeros(self.queries.count)
+
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        self.require_joint(joint=joint)
         return half_widths_of(self.mechanism, self.spent, level)
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:

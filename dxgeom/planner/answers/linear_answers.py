@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import (
     Columns,
     ReleasedAnswer,
@@ -21,12 +22,23 @@ from dxgeom.planner.answers.answer_table import (
     ratio_units,
 )
 from dxgeom.planner.answers.error_bars import ErrorBars
-from dxgeom.planner.answers.ratios import RatioAnswer, asked_ratios
+from dxgeom.planner.answers.ratios import (
+    EVERYTHING,
+    Combined,
+    Range,
+    RatioAnswer,
+    asked_ratios,
+    combination_of,
+    ratio_of,
+)
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.wording.numbers import brief
+
+if TYPE_CHECKING:
+    from dxgeom.planner.answers.consistency import ConsistentAnswers
 
 
 @final
@@ -50,12 +62,10 @@ class LinearAnswers(ShownAnswers):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The queries' names."""
         return self.queries.names
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """(K,): the private answers in float64."""
         return np.array([float(value) for value in self.exact_values])
 
     @cached_property
@@ -65,26 +75,18 @@ class LinearAnswers(ShownAnswers):
 
     @property
     def rmse(self) -> NDArray[np.float64]:
-        """(K,): root mean squared error of each answer, at its worst where answers have a known bias; what rounding of
-        values adds is counted as by half widths at 95 %."""
         return self.bars.rmse
 
     @property
     def biases(self) -> NDArray[np.float64]:
-        """(K,): how far each answer can be off apart from its noise: by what values stand for, and by changed queries;
-        infinite where that grows with a private number of records."""
         return self.bars.biases
 
-    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
-        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own; with
-        ``joint`` all are at once."""
-        return self.bars.joint_half_widths(level) if joint else self.bars.half_widths(level)
+    @property
+    def reads_stepped_values(self) -> bool:
+        return any(one.per_record for one in self.queries.each_rounding)
 
-    def intervals(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
-        """(K, 2): each true answer lies between these with probability *at least* ``level``, each on its own; with
-        ``joint`` all do at once."""
-        widths = self.half_widths(level, joint=joint)
-        return np.column_stack([self.values - widths, self.values + widths])
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        return self.bars.joint_half_widths(level) if joint else self.bars.half_widths(level)
 
     @cached_property
     def useless(self) -> tuple[UselessAnswer, ...]:
@@ -95,6 +97,26 @@ class LinearAnswers(ShownAnswers):
         """The ratios that were asked for, each in its intervals with probability *at least* ``level``; with ``joint``
         all at once, for the chances that one misses add up."""
         return asked_ratios(self, 1 - (1 - level) / max(1, len(self.queries.ratios)) if joint else level)
+
+    def ratio(
+        self,
+        numerator: Combined,
+        denominator: Combined,
+        level: float = 0.95,
+        *,
+        within: Range = EVERYTHING,
+    ) -> RatioAnswer:
+        return ratio_of(self, numerator, denominator, level, within)
+
+    def combination(self, shares: Combined, level: float = 0.95) -> tuple[float, float]:
+        return combination_of(self, shares, level)
+
+    def made_to_agree(
+        self, plan_fingerprint: str, *, nonnegative: bool, integers: bool, totals: Mapping[str, Amount]
+    ) -> ConsistentAnswers:
+        from dxgeom.planner.answers.consistency import consistent_answers  # and a solver with it
+
+        return consistent_answers(self, plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals)
 
     @cached_property
     def by_name(self) -> Mapping[str, ReleasedAnswer | RatioAnswer]:

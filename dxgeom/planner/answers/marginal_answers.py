@@ -19,6 +19,7 @@ from dxgeom.mechanisms.linear.bars.intervals import normal_quantile
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, NoisyTables
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -35,6 +36,9 @@ class MarginalAnswers(ShownAnswers):
     """What a mechanism answered to whole tables of counts at a spend; ``exact``: as whole numbers over divisors."""
 
     never_joint = "intervals of whole tables are each cell's own: leave joint out"
+    no_numbers = Unknown(
+        "whole tables have numbers for each of their cells", "take release['age, sex'], or to_arrow('age, sex')"
+    )
 
     mechanism: CountsWithNoise
     exact: NoisyTables = field(repr=False)
@@ -78,13 +82,18 @@ class MarginalAnswers(ShownAnswers):
         """(tables,): root mean squared error of each cell of each table, rounding to the lattice included."""
         return np.asarray(np.sqrt(self.mechanism.mean_squares(self.spent)))
 
-    def half_widths(self, level: float = 0.95) -> NDArray[np.float64]:
+    @property
+    def biases(self) -> NDArray[np.float64]:
+        return np.zeros(len(self.names))
+
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
         """(tables,): each cell's error is at most this with probability *at least* ``level``, each on its own.
 
         Noise by the quantile of normal numbers, or by the tails of sums of Laplace numbers; and rounding, of which one
         part in a thousand of what is missed is left to the tails of sums of bounded numbers (Hoeffding).
         Raises: UnsupportedCombination unless 0 < level < 1.
         """
+        self.require_joint(joint=joint)
         require_level(level)
         left = (1 - level) * _LEFT_TO_ROUNDING
         factor = normal_quantile(level + left) if self.mechanism.normal else tail_factor(level + left)

@@ -8,10 +8,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
 from dxgeom.planner.answers.answer_table import Columns, titled
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
 from dxgeom.universe.wording import did_you_mean, shown
@@ -69,6 +73,10 @@ class QuantileAnswers(ShownAnswers):
     """
 
     never_joint = "quantiles have no intervals, but sentences that hold at 95 %: leave joint out"
+    no_bars = no_rmse = no_biases = Unknown(
+        "quantiles are off by ranks of records, and how far in numbers depends on the data",
+        "the statements of the answers say what holds of each at 95 %",
+    )
 
     queries: QuantileQueries = field(repr=False)
     groups: tuple[tuple[int, ...], ...] = field(repr=False)
@@ -103,6 +111,14 @@ class QuantileAnswers(ShownAnswers):
         for level, label, number, rank in zip(answer.at, answer.labels, answer.numbers, ranks, strict=False):
             name = asked.called(level, about.group)
             yield ReleasedQuantile(name, level, label, number, rank, asked.attribute, about, dated)
+
+    @property
+    def exact_values(self) -> tuple[Fraction, ...]:
+        return tuple(one.exact for one in self.released)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        return np.array([float(value) for value in self.exact_values])
 
     @cached_property
     def by_name(self) -> Mapping[str, ReleasedQuantile]:

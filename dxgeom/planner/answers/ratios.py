@@ -25,7 +25,7 @@ Range: TypeAlias = tuple[float, float]
 LARGEST_SHARE: Final = 2**500
 """Coefficients have float64's range around them."""
 
-_EVERYTHING: Range = (-math.inf, math.inf)
+EVERYTHING: Range = (-math.inf, math.inf)
 
 
 @final
@@ -44,7 +44,7 @@ class RatioAnswer:
     parts: tuple[Range, ...]
     level: float
     rounding: float = 0.0
-    within: Range = field(default=_EVERYTHING)
+    within: Range = field(default=EVERYTHING)
 
     @property
     def interval(self) -> Range:
@@ -82,7 +82,7 @@ def ratio_of(
     numerator: Combined,
     denominator: Combined,
     level: float,
-    within: Range = _EVERYTHING,
+    within: Range = EVERYTHING,
     name: str | None = None,
 ) -> RatioAnswer:
     """Fieller's set: all ρ with |N̂ − ρ·D̂| ≤ c(ρ), c(ρ) what the error of N − ρ·D exceeds with probability 1 − ``level``
@@ -98,7 +98,7 @@ def ratio_of(
     rows = np.array([[float(share) for share in row] for row in (above, below)])
     noise = CombinedNoise(answers.mechanism, answers.spent, rows, answers.records, counted)
     top, bottom = (_value(answers, row) for row in (above, below))
-    parts = [_EVERYTHING]
+    parts = [EVERYTHING]
     if np.all(np.isfinite(noise.beside)):
         parts = error_norm(noise, level).not_excluded(float(top), float(bottom))
     wider = each_record or 0.0

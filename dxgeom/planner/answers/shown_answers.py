@@ -4,23 +4,51 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.answers.answer_table import Columns, the_answer
+from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.workloads.groups import AnswerOrigin
+
+if TYPE_CHECKING:
+    from dxgeom.planner.answers.consistency import ConsistentAnswers
 
 
 class ShownAnswers(ABC):
-    """What a plan answered: by name, as a table, and as the part of a release's JSON that is about answers."""
+    """What a plan answered: by name, as numbers with what is known of their errors, as a table, and as the part of a
+    release's JSON that is about answers. What a kind has not it refuses in two sentences of its own."""
 
     never_joint: ClassVar[str] = ""
     """Why their intervals cannot hold all at once; empty where they can, or always do."""
+    no_numbers: ClassVar[Unknown] = Unknown(
+        "these answers are not one list of numbers", "take them by name, or to_arrow()"
+    )
+    no_bars: ClassVar[Unknown]
+    """Why there are no intervals."""
+    no_rmse: ClassVar[Unknown]
+    no_biases: ClassVar[Unknown] = Unknown(
+        "how far these answers are off apart from noise is in no number", "as_dict() has what is known of errors"
+    )
+    no_law: ClassVar[Unknown] = Unknown(
+        "only of answers to a list of queries is the joint noise known that ratios and sums need",
+        "ask for what is to be combined in a list of queries",
+    )
+    not_to_agree: ClassVar[Unknown] = Unknown(
+        "only answers to a list of queries are made to agree", "others agree as they are made: leave out --consistent"
+    )
 
     @property
     @abstractmethod
-    def asked_fingerprint(self) -> str:
-        """SHA-256 of what was asked."""
+    def asked_fingerprint(self) -> str | None:
+        """SHA-256 of what was asked; None where nobody knows."""
 
     @property
     @abstractmethod
@@ -32,6 +60,72 @@ class ShownAnswers(ABC):
     def all_origins(self) -> Sequence[AnswerOrigin]:
         """What each answer is about."""
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What each answer is called."""
+        return tuple(self.by_name)
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """(K,): the private answers; of dates days since the first."""
+        raise self.no_numbers.refusal
+
+    @cached_property
+    def exact_values(self) -> tuple[Fraction, ...]:
+        """(K,): the private answers as exact rationals."""
+        return tuple(map(Fraction, self.values.tolist()))
+
+    @cached_property
+    def rmse(self) -> NDArray[np.float64]:
+        """(K,): root mean squared error of each answer."""
+        raise self.no_rmse.refusal
+
+    @cached_property
+    def biases(self) -> NDArray[np.float64]:
+        """(K,): how far each answer can be off apart from its noise."""
+        raise self.no_biases.refusal
+
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``."""
+        raise self.no_bars.refusal
+
+    def intervals(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K, 2): each true answer lies between these with probability *at least* ``level``."""
+        widths = self.half_widths(level, joint=joint)
+        return np.column_stack([self.values - widths, self.values + widths])
+
+    def __getitem__(self, name: str) -> Any:
+        """The answer of that name.
+
+        Raises: UnsupportedCombination for an unknown name.
+        """
+        return the_answer(self.by_name, name, self.all_origins)
+
+    def ratios(self, level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
+        """The ratios that were asked for; none, where no ratio can be."""
+        return ()
+
+    def ratio(
+        self,
+        numerator: Combined,
+        denominator: Combined,
+        level: float = 0.95,
+        *,
+        within: Range = EVERYTHING,
+    ) -> RatioAnswer:
+        """The ratio of two answers, or of combinations: see :meth:`dxgeom.Release.ratio`."""
+        raise self.no_law.refusal
+
+    def combination(self, shares: Combined, level: float = 0.95) -> tuple[float, float]:
+        """Value and half-width of a combination of answers: see :meth:`dxgeom.Release.combination`."""
+        raise self.no_law.refusal
+
+    def made_to_agree(
+        self, plan_fingerprint: str, *, nonnegative: bool, integers: bool, totals: Mapping[str, Amount]
+    ) -> ConsistentAnswers:
+        """Answers that agree: see :meth:`dxgeom.Release.consistent`."""
+        raise self.not_to_agree.refusal
+
     @abstractmethod
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each answer: see :meth:`dxgeom.Release.to_arrow`. Raises: UnsupportedCombination."""
@@ -40,13 +134,30 @@ class ShownAnswers(ABC):
         """The same, as it goes into a file, a part at a time."""
         yield self.columns(level, joint=joint)
 
+    def to_arrow(self, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
+        """The answers as a ``pyarrow.Table``: see :meth:`dxgeom.Release.to_arrow`."""
+        from dxgeom.engines.results.answer_frames import arrow_table  # slow to load
+
+        return arrow_table(self.columns(level, query, joint=joint))
+
+    def to_pandas(self, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
+        """The answers as a ``pandas.DataFrame``. Raises: also MissingExtra without pandas."""
+        from dxgeom.engines.results.answer_frames import data_frame  # slow to load
+
+        return data_frame(self.columns(level, query, joint=joint))
+
+    def to_polars(self, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
+        """The answers as a ``polars.DataFrame``. Raises: also MissingExtra without polars."""
+        from dxgeom.engines.results.answer_frames import polars_frame  # slow to load
+
+        return polars_frame(self.columns(level, query, joint=joint))
+
     @abstractmethod
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         """The answers ready for JSON, with what holds of their errors."""
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         """What holds of their errors: what each sentence is about, in a word, and the sentence."""
-        del level
         return ()
 
     def document(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
@@ -64,3 +175,8 @@ class ShownAnswers(ABC):
     def warnings(self) -> Sequence[str]:
         """What whoever reads the answers has to know first, in sentences."""
         return ()
+
+    @property
+    def reads_stepped_values(self) -> bool:
+        """Whether values that stand for many numbers make their bars wider."""
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -9,9 +10,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, final
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.planner.amounts import Amount, require_records
+from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.rehearsal import RECORDS, made_up
 
@@ -47,6 +48,14 @@ class Releasable(ABC, Generic[Shown]):
     @abstractmethod
     def fingerprint(self) -> str:
         """SHA-256 of everything that the answers' law depends on."""
+
+    @abstractmethod
+    def as_dict(self) -> dict[str, Any]:
+        """The plan ready for JSON."""
+
+    def to_json(self) -> str:
+        """The plan as JSON text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
     @abstractmethod
     def _releasing(self) -> Releasing[Shown]:
@@ -102,9 +111,7 @@ class Releasable(ABC, Generic[Shown]):
 
     def require_agreement(self) -> None:
         """Raises: UnsupportedCombination where answers are not made to agree; TooLarge where they are too many."""
-        raise UnsupportedCombination(
-            "only answers to a list of queries are made to agree; others agree as they are made: leave out --consistent"
-        )
+        raise ShownAnswers.not_to_agree.refusal
 
     def to_opendp(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -100,10 +99,6 @@ class StructuredPlan(Releasable[Shown], Displayed):
             "lower_bound": self.lower_bound,
             "fingerprint": self.fingerprint,
         }
-
-    def to_json(self) -> str:
-        """The plan as JSON text."""
-        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
     def _compared(self, head: str, measured: list[str]) -> list[str]:
         """The plan for a reader, below a ``head``."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -135,10 +134,6 @@ class FamilyPlan(Releasable[Any]):
             "plan": self.chosen.as_dict(),
             "fingerprint": self.fingerprint,
         }
-
-    def to_json(self) -> str:
-        """The plan as JSON text."""
-        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
     def lines(self) -> list[str]:
         """The plan for a reader."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.shown_answers import ShownAnswers
@@ -30,10 +30,6 @@ class TaskKindPlan(Releasable[Shown], Generic[Shown]):
     @abstractmethod
     def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
         """What holds of its errors at a spend, whatever the data, in sentences."""
-
-    @abstractmethod
-    def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
 
 
 def amount_of(spend: Amount) -> Fraction:

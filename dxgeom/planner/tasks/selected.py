@@ -11,11 +11,15 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.selection.selections import Selection
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.tasks.asked import SelectTask
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.wording.numbers import brief
 
 PICKED = "picked"
+NO_SCORE = Unknown(
+    "a selection tells which candidate it picked, and no score", "shortfall() says how far from the best it can be"
+)
 
 
 @final
@@ -25,6 +29,8 @@ class SelectedCandidate(ShownAnswers):
 
     With a stated probability its score is at most :meth:`shortfall` below the best one.
     """
+
+    no_numbers = no_bars = no_rmse = no_biases = NO_SCORE
 
     asked: SelectTask = field(repr=False)
     mechanism: Selection = field(repr=False)

@@ -11,7 +11,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.selection.top import TopSelection
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
-from dxgeom.planner.tasks.selected import PICKED
+from dxgeom.planner.tasks.selected import NO_SCORE, PICKED
 from dxgeom.universe.tasks.asked import SelectTask
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.wording.numbers import brief
@@ -24,6 +24,8 @@ class SelectedFew(ShownAnswers):
 
     With a stated probability, for all at once, each has a score at most :meth:`shortfall` below the best for its place.
     """
+
+    no_numbers = no_bars = no_rmse = no_biases = NO_SCORE
 
     asked: SelectTask = field(repr=False)
     mechanism: TopSelection = field(repr=False)

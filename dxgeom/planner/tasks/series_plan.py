@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.metric_space.time_series import SeriesMechanism, series_mechanism_under
@@ -22,6 +23,7 @@ from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.releases.reading import TableOfOneRecord
 from dxgeom.planner.releases.releasable import Releasing
 from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.tasks.asked import SeriesTask
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
@@ -33,9 +35,13 @@ from dxgeom.universe.workloads.groups import AnswerOrigin
 class SeriesAnswers(ShownAnswers):
     """The noisy readings of one record, of values as the policy rounds them. ``exact_values``: exact rationals."""
 
+    no_biases = Unknown(
+        "bars of readings are about values as the policy rounds them, and say no more", "take rmse and half_widths()"
+    )
+
     asked: SeriesTask = field(repr=False)
     mechanism: SeriesMechanism = field(repr=False)
-    exact_values: tuple[Fraction, ...]
+    exact_values: tuple[Fraction, ...] = field()
     spent: Fraction
 
     def half_width(self, level: float = 0.95) -> float:
@@ -43,9 +49,17 @@ class SeriesAnswers(ShownAnswers):
         return self.mechanism.joint_half_width(level, self.spent)
 
     @property
-    def rmse(self) -> float:
-        """Root mean squared error of each reading, but for the lattice, whose step does not shrink with the spend."""
-        return self.mechanism.root_mean_square / float(self.spent)
+    def values(self) -> NDArray[np.float64]:
+        return np.array([float(value) for value in self.exact_values])
+
+    @property
+    def rmse(self) -> NDArray[np.float64]:
+        """(K,): root mean squared error of each, but for the lattice, whose step does not shrink with the spend."""
+        return np.full(len(self.exact_values), self.mechanism.root_mean_square / float(self.spent))
+
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K,): as :meth:`half_width`, all at once."""
+        return np.full(len(self.exact_values), self.half_width(level))
 
     @property
     def asked_fingerprint(self) -> str:
@@ -76,7 +90,7 @@ class SeriesAnswers(ShownAnswers):
             "value": [value for _, value in rows],
             "low": [value - width for _, value in rows],
             "high": [value + width for _, value in rows],
-            "rmse": [self.rmse for _ in rows],
+            "rmse": self.rmse.tolist()[: len(rows)],
         }
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
@@ -88,8 +102,8 @@ class SeriesAnswers(ShownAnswers):
         bound = self.half_width(level)
         return {
             "answers": [
-                {"name": name, "value": float(value), "exact": str(value), "rmse": self.rmse, "bound": bound}
-                for name, value in zip(self.asked.attributes, self.exact_values, strict=True)
+                {"name": name, "value": float(value), "exact": str(value), "rmse": error, "bound": bound}
+                for name, value, error in zip(self.asked.attributes, self.exact_values, self.rmse.tolist(), strict=True)
             ],
             "level": float(level),
             "bounds": "proved, all at once",

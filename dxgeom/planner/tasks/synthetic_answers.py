@@ -16,6 +16,7 @@ from dxgeom.mechanisms.selection.small_databases import SmallDatabase, SmallData
 from dxgeom.mechanisms.synthetic.synthetic import SyntheticHistogram
 from dxgeom.planner.answers.answer_table import Columns, origin_words
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.reading.record_tables import columns_of_records
 from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
@@ -31,6 +32,11 @@ class SyntheticAnswers(ShownAnswers):
     ``made``: what they are made of. ``mechanism``: that of a small database, whose bound is known beforehand; None for
     multiplicative weights, whose bound follows from what was measured.
     """
+
+    no_rmse = no_biases = Unknown(
+        "of synthetic records it is proved how far off an answer can be, and no more",
+        "take half_widths(), which hold at once",
+    )
 
     asked: SynthesisTask | DatabaseTask = field(repr=False)
     made: SyntheticHistogram | SmallDatabase = field(repr=False)
@@ -48,8 +54,11 @@ class SyntheticAnswers(ShownAnswers):
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """(K,): the answers, scaled to the public number of records."""
         return self.made.answers
+
+    @cached_property
+    def exact_values(self) -> tuple[Fraction, ...]:
+        return self.made.exact_answers
 
     def bounds(self, level: float = 0.95) -> NDArray[np.float64]:
         """(K,): with probability *at least* ``level`` no answer is further from the truth than its bound, all at once.
@@ -60,6 +69,10 @@ class SyntheticAnswers(ShownAnswers):
             return self.made.error_bounds(level)
         largest = np.inf if self.mechanism is None else self.mechanism.error_bound(self.made.records, level, self.spent)
         return np.full(self.queries.count, largest)
+
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K,): as :meth:`bounds`, all at once."""
+        return self.bounds(level)
 
     @property
     def rows(self) -> int:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from itertools import chain
 from typing import Any, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.columns import plain
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.wording import did_you_mean, shown
@@ -21,7 +29,19 @@ TASK = "task"
 @final
 @dataclass(frozen=True, eq=False)
 class TaskAnswers(ShownAnswers):
-    """What each task answered, in the order of the file, at its share of the spend."""
+    """What each task answered, in the order of the file, at its share of the spend.
+
+    Names, numbers and what is known of their errors are those of all tasks, one after the other; where a task has none,
+    it refuses.
+    """
+
+    no_law = Unknown(
+        "answers that are combined are of one task, by names that no other task has",
+        "take the answers of one task, release['its name'], and combine these",
+    )
+    not_to_agree = Unknown(
+        "answers to tasks are not made to agree", "ask for what is to agree in a list of queries that is no task"
+    )
 
     tasks: Tasks = field(repr=False)
     answers: tuple[ShownAnswers, ...]
@@ -30,6 +50,69 @@ class TaskAnswers(ShownAnswers):
     @property
     def asked_fingerprint(self) -> str:
         return self.tasks.fingerprint
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for one in self.answers for name in one.names)
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        return np.concatenate(self._of_each(lambda one: one.values))
+
+    @cached_property
+    def exact_values(self) -> tuple[Fraction, ...]:
+        return tuple(chain.from_iterable(self._of_each(lambda one: one.exact_values)))
+
+    @cached_property
+    def rmse(self) -> NDArray[np.float64]:
+        return np.concatenate(self._of_each(lambda one: one.rmse))
+
+    @cached_property
+    def biases(self) -> NDArray[np.float64]:
+        return np.concatenate(self._of_each(lambda one: one.biases))
+
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        apart = self._apart(level, joint=joint)
+        return np.concatenate(self._of_each(lambda one: one.half_widths(apart, joint=joint)))
+
+    def intervals(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        apart = self._apart(level, joint=joint)
+        return np.concatenate(self._of_each(lambda one: one.intervals(apart, joint=joint)))
+
+    def ratios(self, level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
+        apart = self._apart(level, joint=joint)
+        return tuple(chain.from_iterable(self._of_each(lambda one: one.ratios(apart, joint=joint))))
+
+    def ratio(
+        self, numerator: Combined, denominator: Combined, level: float = 0.95, *, within: Range = EVERYTHING
+    ) -> RatioAnswer:
+        return self._that_has(numerator, denominator).ratio(numerator, denominator, level, within=within)
+
+    def combination(self, shares: Combined, level: float = 0.95) -> tuple[float, float]:
+        return self._that_has(shares).combination(shares, level)
+
+    def _apart(self, level: float, *, joint: bool) -> float:
+        """The level of each task; where all are to hold at once, the chances that one misses add up."""
+        require_level(level)
+        return 1 - (1 - level) / len(self.answers) if joint else level
+
+    def _of_each(self, found: Callable[[ShownAnswers], Any]) -> list[Any]:
+        """What is found of each task. Raises: UnsupportedCombination, naming the task that has it not."""
+        each = []
+        for name, answers in self.by_name.items():
+            try:
+                each.append(found(answers))
+            except UnsupportedCombination as error:
+                raise UnsupportedCombination(f"task '{name}': {error}") from error
+        return each
+
+    def _that_has(self, *combined: Combined) -> ShownAnswers:
+        """The answers of the one task that has all of these. Raises: UnsupportedCombination."""
+        names = [name for one in combined for name in (one if isinstance(one, Mapping) else [one])]
+        found = [one for one in self.answers if all(name in one.names for name in names)]
+        if len(found) != 1:
+            raise self.no_law.refusal
+        return found[0]
 
     @property
     def by_name(self) -> Mapping[str, ShownAnswers]:

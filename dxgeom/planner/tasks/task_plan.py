@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -102,10 +101,6 @@ class TaskPlan(Releasable[TaskAnswers]):
             "compared_at_spend": str(self.spend),
             "fingerprint": self.fingerprint,
         }
-
-    def to_json(self) -> str:
-        """The plan as JSON text."""
-        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
     def statements(self, spend: Amount, level: float = 0.95) -> tuple[tuple[str, ...], ...]:
         """For each task what holds of its errors at a spend of all, in sentences."""

@@ -62,6 +62,30 @@ def test_the_best_few_are_told_in_order_with_one_bound_for_all(tmp_path):
         planned({"select": {"best": "ill", "top": 4}})
 
 
+def test_numbers_of_all_tasks_are_those_of_each_one_after_the_other():
+    released = planned(TASKS[0], {**TASKS[2], "share": "1/2"}).release(COUNTS, ledger=":memory:", spend=1)
+    parts = released.answer.answers
+    assert released.names == ("ward=north", "ward=south", "flu")
+    assert released.exact_values == (*parts[0].exact_values, *parts[1].exact_values)
+    for joined, each in (
+        (released.values, [one.values for one in parts]),
+        (released.rmse, [one.rmse for one in parts]),
+        (released.biases, [one.biases for one in parts]),
+        (released.intervals(0.9), [one.intervals(0.9) for one in parts]),
+        # All at once, each task may miss half as often.
+        (released.half_widths(0.9, joint=True), [one.half_widths(0.95, joint=True) for one in parts]),
+    ):
+        assert np.array_equal(joined, np.concatenate(each))
+    assert released.ratio("ward=north", "ward=south") == parts[0].ratio("ward=north", "ward=south")
+    assert released.combination({"flu": 2}) == parts[1].combination({"flu": 2})
+    with pytest.raises(dx.UnsupportedCombination, match="of one task"):
+        released.ratio("flu", "ward=north")
+    with pytest.raises(dx.UnsupportedCombination, match="strictly between"):
+        released.half_widths(-1, joint=True)
+    with pytest.raises(dx.UnsupportedCombination, match="task 'most': a selection tells which"):
+        _ = planned(*TASKS).release(COUNTS, ledger=":memory:", spend=1).values
+
+
 def test_each_task_has_the_noise_of_its_share():
     plan = planned(*TASKS)
     alone = dx.plan(METRIC, dx.queries_from_dict({"queries": [{"marginal": "ward"}]}, POLICY))

@@ -1,0 +1,34 @@
+"""What a member of one kind of release does in another: it works there, too, or says why not, in recorded words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import dxgeom as dx
+from golden.kinds import keeping
+from golden.matrix import FILES, KINDS, MEMBERS, REFUSALS, cells
+
+RECORDED = REFUSALS.read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_member_of_a_release_works_or_says_why_not(kind, tmp_path):
+    found = cells(kind, tmp_path)
+    assert not [one for one in found if one.crashed]
+    assert sorted(one.line for one in found if one.refused) == [one for one in RECORDED if one.split(" | ")[1] == kind]
+
+
+def test_at_most_a_quarter_is_refused_and_only_kinds_that_there_are():
+    assert {one.split(" | ")[1] for one in RECORDED} <= {*KINDS}
+    assert 4 * len(RECORDED) <= len(KINDS) * len(MEMBERS)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_plan_from_a_file_is_rehearsed_at_its_spend_and_every_plan_is_written_as_json(kind):
+    loaded = dx.load_plan(keeping.plan_file(kind))
+    rehearsed = loaded.rehearse()
+    assert (rehearsed.rehearsal, rehearsed.booking, rehearsed.spent) == (True, None, loaded.spend)
+    for one in (loaded.plan, *(loaded.plan.parts if kind.startswith("tasks") else ())):
+        assert json.loads(one.to_json()) == json.loads(json.dumps(one.as_dict()))
