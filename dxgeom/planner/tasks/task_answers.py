@@ -143,7 +143,8 @@ class TaskAnswers(ShownAnswers):
         """
         if query is not None:
             return self[query].columns(level, joint=joint)
-        tables = [answers.columns(level, joint=joint) for answers in self.answers]
+        apart = self._apart(level, joint=joint)
+        tables = [answers.columns(apart, joint=joint) for answers in self.answers]
         titles = dict.fromkeys(title for table in tables for title in table)
         lengths = [len(table["name"]) for table in tables]
         each = [*zip(self.tasks.names, tables, lengths, strict=True)]
@@ -165,6 +166,8 @@ class TaskAnswers(ShownAnswers):
         )
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        """Of each task what it answered; with ``joint`` each at the level at which those of all hold at once."""
+        apart = self._apart(level, joint=joint)
         return {
             "tasks": [
                 {
@@ -172,7 +175,7 @@ class TaskAnswers(ShownAnswers):
                     "kind": part.asked.word,
                     "share": str(part.share),
                     "spent": str(part.share * self.spent),
-                    **answers.document(level, joint=joint),
+                    **answers.document(apart, joint=joint),
                 }
                 for part, answers in zip(self.tasks.parts, self.answers, strict=True)
             ]

@@ -72,6 +72,7 @@ def test_numbers_of_all_tasks_are_those_of_each_one_after_the_other():
         (released.rmse, [one.rmse for one in parts]),
         (released.biases, [one.biases for one in parts]),
         (released.intervals(0.9), [one.intervals(0.9) for one in parts]),
+        (released.to_pandas(joint=True)["low"], [one.intervals(0.975, joint=True)[:, 0] for one in parts]),
         # All at once, each task may miss half as often.
         (released.half_widths(0.9, joint=True), [one.half_widths(0.95, joint=True) for one in parts]),
     ):
