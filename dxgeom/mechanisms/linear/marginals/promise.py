@@ -16,7 +16,7 @@ from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 
 _MOST_VALUES: Final = 4096
-"""Of more values only generating pairs are looked at: ``most`` is not known then."""
+"""Of more values only generating pairs are looked at, and distances from the first."""
 _MOST_PAIRS: Final = 10**8
 """Generating pairs that are looked at."""
 _UPWARD: Final = 1 + Fraction(1, 2**40)
@@ -28,7 +28,7 @@ _UPWARD: Final = 1 + Fraction(1, 2**40)
 class Promise:
     """Constants that the metric is between: ``least[k]`` ≤ d ≤ ``most[k]`` for records that differ in attribute k
     alone, in what is told apart of it; ``presence``: for a record and none. None: no promise at all, d is infinite, for
-    ``most`` of some pair, or not known.
+    ``most`` of some pair.
 
     Distances add over attributes, so noise that honours ``least`` honours the metric, and no noise that does is better
     than the best for ``most``.
@@ -83,7 +83,11 @@ def _constants(metric: Metric, classes: NDArray[np.int64]) -> tuple[Fraction | N
     if isinstance(metric, DiscreteMetric):
         return metric.epsilon, metric.epsilon
     if metric.size > _MOST_VALUES:
-        return _least_of_generating_pairs(metric, classes), None
+        nearest = _least_of_generating_pairs(metric, classes)
+        # Any two values are no further apart than both are from the first.
+        farthest = float(metric.distance(np.int64(0), np.arange(metric.size)).max())
+        known = nearest is not None and np.isfinite(farthest)
+        return nearest, 2 * Fraction(farthest) * _UPWARD if known else None
     values = np.arange(metric.size)
     apart = metric.distance(values[:, None], values)
     told = classes[:, None] != classes
