@@ -176,14 +176,14 @@ def tables_fit(hand: ByHand, answers: Any) -> bool:
         "all records": [hand.of()],
         "w, n": [number for w in WORDS for number in hand.each(hand.n, NUMBERS, hand.w == w)],
         "d": hand.each(hand.d, DATES),
-        **dict.fromkeys(("u0", "u1"), hand.each(hand.more, range(SIZE))),
+        **{f"u{k}": hand.each(hand.more[k], range(SIZE)) for k in range(2)},
     }
     return all(np.allclose(answers.by_name[name].ravel(), cells, atol=NEAR) for name, cells in truths.items())
 
 
 def boxes_fit(hand: ByHand, answers: Any) -> bool:
     ends = itertools.combinations_with_replacement(DATES, 2)
-    truths = [*(hand.of(hand.n <= n) for n in NUMBERS), hand.of(hand.more < 10)]
+    truths = [*(hand.of(hand.n <= n) for n in NUMBERS), hand.of(hand.more[1] < 10)]
     truths += [hand.of((first <= hand.d) & (hand.d <= last) & (hand.w == "1")) for first, last in ends]
     return np.allclose(sorted(answers.values), sorted(truths), atol=NEAR)
 

@@ -24,13 +24,13 @@ COUNTING: dict[str, dict[str, Any]] = {
 WORDS, NUMBERS = ("é", "1"), tuple(k / 2 for k in range(7))
 DATES = ("2024-02-27", "2024-02-28", "2024-02-29", "2024-03-01", "2024-03-02")
 MORE, SIZE = 4, 40
-"""So many attributes of such a size are read from one column: with them there are too many types for a histogram."""
+"""So many attributes more, each of such a size: with them there are too many types for a histogram."""
 PUBLIC = {False: (2,), True: (2, 3)}
 """The places of what no rule hides, without those and with them: what they are is a component of its own."""
 PEOPLE = 60
 """So many records there are where that is public."""
 BUDGET = 10**7
-Row = tuple[Any, int, str | None, float | None, str, int]
+Row = tuple[Any, int, str | None, float | None, str, tuple[int, ...]]
 Codes = tuple[int, ...]
 
 
@@ -41,7 +41,7 @@ def policy_of(count: str, presence: bool, wide: bool = False) -> dx.Policy:
         "n": {"range": [0, 3], "step": 0.5},
         "d": {"dates": [DATES[0], DATES[-1]], "step": 1},
     }
-    more = {f"u{k}": {"range": [0, SIZE - 1], "step": 1, "from": "u"} for k in range(MORE)} if wide else {}
+    more = {f"u{k}": {"range": [0, SIZE - 1], "step": 1} for k in range(MORE)} if wide else {}
     rules: list[dict[str, Any]] = [{"change": "w", "epsilon": 1}, {"change": "n", "epsilon": 1, "per": 0.5}]
     rules += [{"change": name, "epsilon": 1} for name in [*more][1:]]
     rules += [{"presence": True, "epsilon": 1}] if presence else []
@@ -63,7 +63,7 @@ def random_rows(random: np.random.Generator, count: str) -> list[Row]:
             name(who[k]), int(place[k]), words[random.choice(5, p=weights / weights.sum())],
             numbers[min(int(random.integers(0, 16)), 10) if random.random() < 0.3 else int(random.integers(0, 7))],
             days[int(random.integers(0, 5))] if random.random() < 0.2 else days[int(random.integers(0, 3))],
-            int(random.integers(-3, SIZE)),
+            tuple(random.integers(-1, SIZE, MORE).tolist()),
         )
         for k in range(number)
     ]  # fmt: skip
@@ -78,22 +78,23 @@ def rows_of_so_many(random: np.random.Generator, count: str) -> list[Row]:
             kept, total = kept + theirs, total + number
     for k in range(PEOPLE - total):
         name = f"q{k}" if isinstance(rows[0][0], str) else 1000 + k
-        kept.append((name, len(rows) + k, WORDS[k % 2], NUMBERS[k % 3], DATES[k % 2 * 2], k % SIZE))
+        kept.append((name, len(rows) + k, WORDS[k % 2], NUMBERS[k % 3], DATES[k % 2 * 2], (k % SIZE,) * MORE))
     return kept
 
 
 def as_table(rows: list[Row]) -> pa.Table:
     who, at, words, numbers, days, more = map(list, zip(*rows, strict=True))
     dates = pa.array(days).cast(pa.date32())
-    return pa.table({"who": who, "w": words, "n": numbers, "d": dates, "u": more, "at": at})
+    columns = {f"u{k}": [one[k] for one in more] for k in range(MORE)}
+    return pa.table({"who": who, "w": words, "n": numbers, "d": dates, **columns, "at": at})
 
 
 def codes_of(row: Row, wide: bool = False) -> Codes | None:
     """The value of each attribute; None where one is none."""
     _, _, word, number, day, more = row
-    if word not in WORDS or number is None or not 0 <= number <= 3 or day not in DATES or (wide and more < 0):
+    if word not in WORDS or number is None or not 0 <= number <= 3 or day not in DATES or (wide and min(more) < 0):
         return None
-    return (WORDS.index(word), int(number * 2), DATES.index(day), *([more] * MORE if wide else []))
+    return (WORDS.index(word), int(number * 2), DATES.index(day), *(more if wide else ()))
 
 
 def by_person(rows: list[Row]) -> list[list[Row]]:
@@ -135,7 +136,7 @@ class ByHand:
         self.presence, self.one = presence, SHARES if count == "once" else 1
         codes = np.array([*self.cells], dtype=int).reshape(-1, 3 + MORE * wide)
         self.w, self.n, self.d = (np.array(own)[codes[:, k]] for k, own in enumerate((WORDS, NUMBERS, DATES)))
-        self.day, self.more = codes[:, 2] - 2, codes[:, -1]
+        self.day, self.more = codes[:, 2] - 2, codes[:, 3:].T
         self.added = np.minimum(self.n + 0.25, 3)
         """What is added up of a number that was rounded down to a step: its middle."""
         self._weights = np.array([*self.cells.values()]) / self.one
