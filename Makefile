@@ -59,8 +59,8 @@ soak: .venv/ready .venv-services/ready
 	DXGEOM_FITS=100000 $(PYTEST) -m long tests/unit/learning/test_objective_perturbation.py -k audit
 	DXGEOM_MILLION_DRAWS=10 $(PYTEST) -m long -s tests/statistical/test_rounded_gaussian.py
 	DXGEOM_ANSWERS=1000000 $(PYTEST) -m long -n auto -rP tests/statistical/test_audits_through_release.py
-	DXGEOM_TABLES=100 $(PYTEST) -n auto tests/laws/test_people_by_brute_force.py
-	DXGEOM_TABLES=100 DXGEOM_MUST_RUN=postgres,spark .venv-services/bin/python -m pytest -m service tests/laws/test_people_by_brute_force.py
+	DXGEOM_TABLES=100 $(PYTEST) -n auto tests/laws/test_*people_by_brute_force.py
+	DXGEOM_TABLES=100 DXGEOM_MUST_RUN=postgres,spark .venv-services/bin/python -m pytest -m service tests/laws/test_*people_by_brute_force.py
 
 # The site: pages, notebooks that are run, and a reference made from the code. npm is needed once, for what shows formulas.
 docs: .venv-docs/ready
