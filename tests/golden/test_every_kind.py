@@ -17,7 +17,7 @@ from golden.recording import SEARCHED
 
 OTHERS = {(ledger, name): release for ledger, name, release in other_releases()}
 LEDGERS = sorted(path.stem for path in keeping.LEDGERS.iterdir())
-SOLVED = ("optimal", "bracketed", "of a database")
+SOLVED = ("optimal", "bracketed", "of a database", "parallel")
 """Answers whose probabilities a linear programme finds in float64."""
 NOT_AS_WRITTEN = {
     "words, every word, quick": "'search' comes last",
