@@ -48,18 +48,18 @@ test-long: .venv/ready
 # Writers of one ledger, and releases, killed a thousand times; audits of a hundred thousand fits, of ten million draws, and
 # of a million answers of every family through releases; random tables of people on every engine, counted by hand.
 soak: .venv/ready .venv-services/ready
-	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/ledger/test_ledger_processes.py -k killed
-	DXGEOM_KILLS=250 $(PYTEST) -n auto tests/unit/ledger/test_answers_of_killed_processes.py -k "ends or begins"
-	DXGEOM_KILLS=1000 $(PYTEST) tests/unit/planner/test_release_processes.py -k whatever_was_shown
-	DXGEOM_POLICIES=6000 $(PYTEST) -n auto -rP tests/laws/test_noise_by_unit_vectors.py
-	DXGEOM_SPOILED=500 $(PYTEST) -n auto tests/laws/test_witness_laws.py
-	DXGEOM_MUTATIONS=10000 $(PYTEST) -n auto -rP tests/laws/test_mutated_plan_files.py
-	DXGEOM_ENUMERATED=200 $(PYTEST) -n auto -rP tests/laws/test_laws_by_enumeration.py
-	DXGEOM_MUTATED_LEDGERS=1500 $(PYTEST) tests/unit/ledger/test_mutated_files.py
+	DXGEOM_KILLS=1000 $(PYTEST) -m "" tests/unit/ledger/test_ledger_processes.py -k killed
+	DXGEOM_KILLS=250 $(PYTEST) -m "" -n auto tests/unit/ledger/test_answers_of_killed_processes.py -k "ends or begins"
+	DXGEOM_KILLS=1000 $(PYTEST) -m "" tests/unit/planner/test_release_processes.py -k whatever_was_shown
+	DXGEOM_POLICIES=6000 $(PYTEST) -m "" -n auto -rP tests/laws/test_noise_by_unit_vectors.py
+	DXGEOM_SPOILED=500 $(PYTEST) -m "" -n auto tests/laws/test_witness_laws.py
+	DXGEOM_MUTATIONS=10000 $(PYTEST) -m "" -n auto -rP tests/laws/test_mutated_plan_files.py
+	DXGEOM_ENUMERATED=200 $(PYTEST) -m "" -n auto -rP tests/laws/test_laws_by_enumeration.py
+	DXGEOM_MUTATED_LEDGERS=1500 $(PYTEST) -m "" tests/unit/ledger/test_mutated_files.py
 	DXGEOM_FITS=100000 $(PYTEST) -m long tests/unit/learning/test_objective_perturbation.py -k audit
 	DXGEOM_MILLION_DRAWS=10 $(PYTEST) -m long -s tests/statistical/test_rounded_gaussian.py
 	DXGEOM_ANSWERS=1000000 $(PYTEST) -m long -n auto -rP tests/statistical/test_audits_through_release.py
-	DXGEOM_TABLES=100 $(PYTEST) -n auto tests/laws/test_*people_by_brute_force.py
+	DXGEOM_TABLES=100 $(PYTEST) -m "not service" -n auto tests/laws/test_*people_by_brute_force.py
 	DXGEOM_TABLES=100 DXGEOM_MUST_RUN=postgres,spark .venv-services/bin/python -m pytest -m service tests/laws/test_*people_by_brute_force.py
 
 # The site: pages, notebooks that are run, and a reference made from the code. npm is needed once, for what shows formulas.

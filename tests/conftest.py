@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,6 +36,10 @@ UNTIL = float(os.environ.get("DXGEOM_UNTIL", "inf"))
 """In seconds of the clock since 1970: long tests that have not begun by then are skipped, and counted."""
 TIMES = os.environ.get("DXGEOM_TIMES")
 """The file that gets the CPU seconds of every test, most first; none where it is not set."""
+LONG = frozenset((Path(__file__).parent / "long_tests.txt").read_text(encoding="utf-8").splitlines())
+"""Tests that took more than half a second of a processor when all were timed: they have the mark ``long``."""
+PRIVACY = ("tests/laws/", "tests/statistical/", "tests/unit/audit/", "tests/unit/ledger/", "tests/unit/mechanisms/")
+"""Where tests are of what privacy rests on: long ones come first, and are never left out for want of time."""
 _TIMES: list[tuple[float, str]] = []
 _PASSED: set[str] = set()
 _SKIPPED: set[str] = set()
@@ -77,9 +82,21 @@ def keep(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[pa.Table],
     return lambda table: way(table, tmp_path)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks what is long, before tests are chosen by marks. Of long ones those of privacy come first, the others in
+    another order every day: where time ends, other tests are left out each time."""
+    for item in items:
+        if item.nodeid in LONG:
+            item.add_marker("long")
+    if str(config.option.markexpr) == "long":
+        day = int(time.time() // 86400)
+        items.sort(key=lambda item: (not item.nodeid.startswith(PRIVACY), zlib.crc32(f"{day} {item.nodeid}".encode())))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skips a test for want of a library or a service, unless it must run; a long one for want of time."""
-    if time.time() > UNTIL and item.get_closest_marker("long"):
+    if time.time() > UNTIL and item.get_closest_marker("long") and not item.nodeid.startswith(PRIVACY):
         pytest.skip("no time was left for this long test")
     for mark in [*item.iter_markers("needs"), *item.iter_markers("service")]:
         (name,) = mark.args

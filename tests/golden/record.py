@@ -1,16 +1,19 @@
 """Records anew what the package answers: ``PYTHONPATH=tests python -m golden.record [part ...]``.
 
-Parts are names of policies, ``mechanisms``, ``fingerprints``, ``mistakes``, ``refusals``, ``test-names``, ``kinds`` and
-``shown``; without any, all is recorded. Do so only where a change is meant, and say in the commit which. Without a
-part, the machine is recorded, too.
+Parts are names of policies, ``mechanisms``, ``fingerprints``, ``mistakes``, ``refusals``, ``test-names``, ``kinds``,
+``shown`` and ``long-tests``; without any, all but the last is recorded. Do so only where a change is meant, and say in
+the commit which. Without a part, the machine is recorded, too.
 
 ``kinds`` are plan files, releases, ledgers and fingerprints of every kind of question and noise. They are those of
 version 0.2.1 and are never recorded anew: of them only what is not there yet is made, for a kind that comes later.
 ``shown`` is what is told of these releases, in words and bars, which may change where that is meant.
+``long-tests`` are those of which DXGEOM_TIMES, a file that ``make test`` or ``make test-long`` wrote, says that they
+took more than half a second; those that it says nothing of stay.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -20,13 +23,18 @@ from reference.example_policies import TABLES
 from golden.kinds.keeping import LEDGERS
 from golden.kinds.record import record_kinds, record_shown
 from golden.matrix import record_refusals
-from golden.recording import HERE, machine, mechanism_record, names_of_tests, policy_record, write
+from golden.recording import HERE, LONG_TESTS, machine, mechanism_record, names_of_tests, policy_record, write
 from golden.typical_mistakes.every import EVERY
 from golden.typical_mistakes.mistake import TEXTS, answered
+
+LONG_SECONDS = 0.5
 
 
 def record(parts: list[str]) -> None:
     known = [*TABLES, "mechanisms", "fingerprints", "mistakes", "refusals", "test-names", "kinds", "shown"]
+    if parts == ["long-tests"]:
+        record_long_tests(Path(os.environ["DXGEOM_TIMES"]))
+        return
     if unknown := set(parts) - set(known):
         sys.exit(f"there is no part {', '.join(sorted(unknown))}; known are {', '.join(known)}")
     wanted = parts or known
@@ -52,6 +60,16 @@ def record(parts: list[str]) -> None:
         record_shown([path.stem for path in LEDGERS.iterdir()])
     if not parts:
         write("machine", machine())
+
+
+def record_long_tests(times: Path) -> None:
+    took = {
+        name: float(seconds)
+        for seconds, name in (line.split(maxsplit=1) for line in times.read_text(encoding="utf-8").splitlines())
+    }
+    kept = set(LONG_TESTS.read_text(encoding="utf-8").splitlines()) - set(took)
+    long = kept | {name for name, seconds in took.items() if seconds > LONG_SECONDS}
+    LONG_TESTS.write_text("".join(f"{name}\n" for name in sorted(long)), encoding="utf-8")
 
 
 def record_mistakes() -> None:

@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 from reference.example_policies import TABLES
+from reference.project import TESTS
 
-from golden.recording import HERE, difference, mechanism_record, names_of_tests, policy_record, read
+from golden.recording import HERE, LONG_TESTS, difference, mechanism_record, names_of_tests, policy_record, read
 
 
 def require_as_recorded(part, found):
@@ -31,6 +32,12 @@ def test_no_recorded_test_is_gone():
     recorded = (HERE / "test-names.txt").read_text(encoding="utf-8").split()
     gone = Counter(recorded) - Counter(names_of_tests())
     assert not gone, f"gone or renamed: {', '.join(sorted(gone))}"
+
+
+def test_no_test_that_is_called_long_is_gone():
+    for line in LONG_TESTS.read_text(encoding="utf-8").splitlines():
+        file, _, name = line.partition("::")
+        assert f"def {name.partition('[')[0]}(" in (TESTS.parent / file).read_text(encoding="utf-8"), line
 
 
 def test_everything_recorded_is_compared():
