@@ -172,10 +172,8 @@ def _kept(
 ) -> dict[str, str]:
     """The name of the file that was written, and its digest."""
     from dxgeom.plan_files.saving import save_plan
-    from dxgeom.planner.tasks.families import FamilyPlan
 
-    plan = plan.kept if isinstance(plan, FamilyPlan) else plan
-    return {"file": str(target), "digest": save_plan(plan, target, policy=policy, spend=spend).digest}
+    return {"file": str(target), "digest": str(save_plan(plan.kept, target, policy=policy, spend=spend).digest)}
 
 
 def _print_differences(old: Path, new: Path, output: Format) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def show_box_plan(plan: BoxPlan, spend: Fraction | None, level: float, output: Format, kept: dict[str, str]) -> None:
     """The noise that was chosen, what is known of each count's error at a spend, and the file that it was kept in."""
-    least = plan.least_spend if any(plan.queries.errors) else None
+    least = plan.least_spend if plan.wants_errors else None
     amount = spend or least or Fraction(1)
     errors, widths = plan.rmse(amount), plan.half_widths(level, amount)
     if output is Format.json:

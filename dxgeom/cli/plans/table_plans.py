@@ -18,7 +18,7 @@ def show_table_plan(
     plan: MarginalPlan, spend: Fraction | None, level: float, output: Format, kept: dict[str, str]
 ) -> None:
     """The noise that was chosen, what is known of each table's errors at a spend, and the file that it was kept in."""
-    least = plan.least_spend if any(plan.queries.errors) else None
+    least = plan.least_spend if plan.wants_errors else None
     amount = spend or least or Fraction(1)
     errors, widths = plan.rmse(amount).tolist(), plan.half_widths(level, amount).tolist()
     each = zip(plan.queries.names, plan.queries.shapes, errors, widths, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
@@ -23,9 +23,11 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
+from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.tasks.planned_task import TaskKindPlan
+from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.columns import NumberColumn
 from dxgeom.universe.queries import LinearQueries
@@ -58,7 +60,7 @@ class PlannedTotals:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearRegressionPlan(TaskKindPlan[Coefficients]):
     """Least squares of one attribute on others, from totals with the noise that suits the policy best.
 
@@ -66,6 +68,10 @@ class LinearRegressionPlan(TaskKindPlan[Coefficients]):
     :class:`NoisyLeastSquares`; None for one as large as the noise.
     Guarantee: that of the totals' mechanism; coefficients and their intervals are post-processing.
     """
+
+    no_errors = Unknown("intervals of coefficients depend on the answer", "they are told with it")
+    no_loss = Unknown("what is made small is the loss of the sums", "plan.totals has it, and its lower bound")
+    no_list = Unknown("a fit is made of sums", "take what is told of them, plan.totals")
 
     totals: Plan = field(repr=False)
     layout: TotalsLayout = field(repr=False)
@@ -86,17 +92,26 @@ class LinearRegressionPlan(TaskKindPlan[Coefficients]):
         return ("intercept", *self.rows.names)
 
     @property
-    def noise(self) -> Plan:
-        return self.totals
+    def queries(self) -> LinearQueries:
+        """The sums."""
+        return self.totals.queries
+
+    @property
+    def comparison(self) -> CandidateComparison:
+        """That of the sums."""
+        return self.totals.comparison
+
+    def as_it_is(self) -> LinearRegressionPlan:
+        return replace(self, totals=self.totals.as_it_is())
 
     @property
     def errors(self) -> PlannedTotals:
         """What is known of the totals' errors."""
         return PlannedTotals(self.totals.mechanism, self.layout)
 
-    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
         del level
-        variances = np.diag(self.errors.covariance(amount_of(spend)))[self.layout.products]
+        variances = np.diag(self.errors.covariance(self.spend_of_figures(spend)))[self.layout.products]
         return (
             f"estimate: the {self.totals.queries.count} sums, by {self.totals.mechanism.name}, have noise of about "
             f"{float(np.sqrt(np.median(variances))):.4g}, of numbers within 1 for each record; intervals of "

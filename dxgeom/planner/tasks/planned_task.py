@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from fractions import Fraction
+from functools import cached_property
 from typing import Generic, TypeVar
 
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.releases.releasable import Releasable
@@ -16,22 +16,17 @@ Shown = TypeVar("Shown", bound=ShownAnswers)
 
 class TaskKindPlan(Releasable[Shown], Generic[Shown]):
     """The plan of a task that is answered in one way only: all of it follows from policy, task and numbers that are
-    public, and nothing is searched for but ``noise``.
+    public, and nothing is searched for but its ``totals``.
     """
 
     records: int | None
     """The public number of records that statements are for, None where nobody says."""
 
-    @property
-    def noise(self) -> Plan | None:
+    @cached_property
+    def totals(self) -> Plan | None:
         """The plan of the sums that it is made of, which a search decided; None where nothing was."""
         return None
 
     @abstractmethod
-    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
         """What holds of its errors at a spend, whatever the data, in sentences."""
-
-
-def amount_of(spend: Amount) -> Fraction:
-    """The spend, exactly. Raises: UnsupportedCombination."""
-    return exact_amount(spend, "spend")

@@ -21,8 +21,8 @@ from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.releases.reading import TableOfOneRecord
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.releases.releasable import KnownErrors, Releasing
+from dxgeom.planner.tasks.planned_task import TaskKindPlan
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.tasks.asked import SeriesTask
 from dxgeom.universe.universe import Universe
@@ -111,7 +111,7 @@ class SeriesAnswers(ShownAnswers):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SeriesPlan(TaskKindPlan[SeriesAnswers]):
     """How the readings of one record are answered. ``steps``: of each reading, what each value is in lattice steps."""
 
@@ -135,6 +135,9 @@ class SeriesPlan(TaskKindPlan[SeriesAnswers]):
         del records
         return SeriesAnswers(self.asked, self.mechanism, values, spend)
 
+    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
+        return self._blank_answers(spend)
+
     def _taken(self, data: Any) -> Any:
         """A table with one row as its readings; readings in lattice steps as they are."""
         if isinstance(data, (list, tuple, np.ndarray)):
@@ -155,9 +158,10 @@ class SeriesPlan(TaskKindPlan[SeriesAnswers]):
         """Readings of a record that is made up, for rehearsals."""
         return self._made_up(1)
 
-    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
-        width = self.mechanism.joint_half_width(level, amount_of(spend))
-        error, number = self.mechanism.root_mean_square / float(amount_of(spend)), len(self.asked.attributes)
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
+        width = self.mechanism.joint_half_width(level, self.spend_of_figures(spend))
+        error = self.mechanism.root_mean_square / float(self.spend_of_figures(spend))
+        number = len(self.asked.attributes)
         return (
             f"none of {number} readings is off by more than {width:.4g}, with probability {level:g} "
             f"for all at once; root mean square {error:.4g} each, of values as the policy rounds them",

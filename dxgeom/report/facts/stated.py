@@ -49,8 +49,6 @@ class StatedPlan:
     @property
     def records(self) -> int | None:
         """The public number of records, where it was stated."""
-        if isinstance(self.plan, (MarginalPlan, BoxPlan)):
-            return self.plan.queries.records
         return self.plan.records
 
     @property
