@@ -25,8 +25,7 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan
+from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.columns import NumberColumn
@@ -61,7 +60,7 @@ class PlannedTotals:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class LinearRegressionPlan(TaskKindPlan[Coefficients]):
+class LinearRegressionPlan(Releasable[Coefficients]):
     """Least squares of one attribute on others, from totals with the noise that suits the policy best.
 
     ``totals``: the plan of the sums, with its candidates, their exact errors and a lower bound. ``ridge``: see

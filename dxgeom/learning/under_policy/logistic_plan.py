@@ -18,8 +18,7 @@ from dxgeom.learning.under_policy.models import NAME, policy_model
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan
+from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.policy import Policy
 
@@ -28,7 +27,7 @@ _USUAL_RECORDS = 1000
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class LogisticRegressionPlan(TaskKindPlan[Coefficients]):
+class LogisticRegressionPlan(Releasable[Coefficients]):
     """Objective perturbation over a table as a policy reads it; ``records``: their public number, None where nobody
     says.
 

@@ -31,7 +31,7 @@ class BoxPlan(StructuredPlan[BoxAnswers]):
     worst of all errors was made small; None where the plan is from a file.
     """
 
-    asked = "boxes"
+    asked, one, counted = "boxes", "box", "count"
     digest_title = "boxes"
 
     metric: VerifiedMetric = field(repr=False)

@@ -48,7 +48,7 @@ class MarginalPlan(StructuredPlan[MarginalAnswers]):
     from a file has no lower bound, as nothing is searched for.
     """
 
-    asked = "tables"
+    asked, one, counted = "tables", "table", "cell"
     digest_title = "whole tables"
 
     metric: VerifiedMetric = field(repr=False)
@@ -62,6 +62,10 @@ class MarginalPlan(StructuredPlan[MarginalAnswers]):
     def predicted_mse(self) -> float:
         """Total mean squared error over all cells at spend 1, lattice rounding included."""
         return _loss(self.mechanism, np.ones(len(self.queries.asked)), worst=False) * (1 + self.mechanism.rounding_part)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return self.queries.shapes
 
     @property
     def _errors(self) -> tuple[Fraction | None, ...]:

@@ -244,6 +244,11 @@ class Releasable(Pictured, ABC, Generic[Shown]):
         raise self.no_list.refusal
 
     @cached_property
+    def totals(self) -> Releasable[Any] | None:
+        """The plan of the sums that a fit is made of; None of what is made of none."""
+        return None
+
+    @cached_property
     def metric(self) -> Any:
         """What the answers are private under."""
         for found in metrics_of_rows(self.mechanism):

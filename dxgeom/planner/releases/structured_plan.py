@@ -33,6 +33,10 @@ class StructuredPlan(Releasable[Shown]):
     why = "of the noise that was tried, which losses lists, the least; or as it was named, or its file says"
     asked: ClassVar[str]
     """What has an error each, in words: tables, boxes."""
+    one: ClassVar[str]
+    """One of them."""
+    counted: ClassVar[str]
+    """Each of what is in it."""
     digest_title: ClassVar[str]
 
     losses: Mapping[str, float]
@@ -52,6 +56,15 @@ class StructuredPlan(Releasable[Shown]):
         """Their public number, where it was stated."""
         records: int | None = self.queries.records
         return records
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        """Of tables; None of what has one cell each."""
+        return None
+
+    def cells(self, place: int) -> str:
+        """How many cells the one at a place has, in words."""
+        return "1" if self.shapes is None else " × ".join(map(str, self.shapes[place])) or "1"
 
     @property
     def candidates(self) -> tuple[CandidateResult, ...]:

@@ -13,8 +13,7 @@ from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.releases.rehearsal import RECORDS
-from dxgeom.planner.releases.releasable import KnownErrors, Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan
+from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.queries import LinearQueries
@@ -23,7 +22,7 @@ from dxgeom.universe.tasks.asked import DatabaseTask
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class DatabasePlan(TaskKindPlan[SyntheticAnswers]):
+class DatabasePlan(Releasable[SyntheticAnswers]):
     """How a small database is picked. ``records``: the public number of records, None where nobody says."""
 
     asked: DatabaseTask

@@ -21,8 +21,7 @@ from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.releases.reading import TableOfOneRecord
-from dxgeom.planner.releases.releasable import KnownErrors, Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan
+from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.tasks.asked import SeriesTask
 from dxgeom.universe.universe import Universe
@@ -112,7 +111,7 @@ class SeriesAnswers(ShownAnswers):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class SeriesPlan(TaskKindPlan[SeriesAnswers]):
+class SeriesPlan(Releasable[SeriesAnswers]):
     """How the readings of one record are answered. ``steps``: of each reading, what each value is in lattice steps."""
 
     asked: SeriesTask
@@ -152,11 +151,6 @@ class SeriesPlan(TaskKindPlan[SeriesAnswers]):
         del records
         choose = np.random.default_rng().choice
         return [int(choose(steps)) for steps in self.steps]
-
-    @property
-    def made_up_readings(self) -> Any:
-        """Readings of a record that is made up, for rehearsals."""
-        return self._made_up(1)
 
     def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
         width = self.mechanism.joint_half_width(level, self.spend_of_figures(spend))

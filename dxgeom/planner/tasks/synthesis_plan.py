@@ -18,8 +18,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.releases.rehearsal import RECORDS
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan
+from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.queries import LinearQueries
@@ -28,7 +27,7 @@ from dxgeom.universe.tasks.asked import SynthesisTask
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class SynthesisPlan(TaskKindPlan[SyntheticAnswers]):
+class SynthesisPlan(Releasable[SyntheticAnswers]):
     """How synthetic records are learnt. ``records``: the public number of records, None where nobody says."""
 
     no_errors = Unknown(

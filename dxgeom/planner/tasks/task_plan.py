@@ -21,7 +21,6 @@ from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.tasks.planners import PLANNERS, PartPlan, Planning
-from dxgeom.planner.tasks.series_plan import SeriesPlan
 from dxgeom.planner.tasks.task_answers import TaskAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.people.people import people_in_words
@@ -97,8 +96,7 @@ class TaskPlan(Releasable[TaskAnswers]):
         return Releasing(self.mechanism, purpose, self._said, blanks, self._made_up_records, taken)
 
     def _made_up(self, records: int) -> Any:
-        (first, *_) = self.parts
-        return first.made_up_readings if isinstance(first, SeriesPlan) else super()._made_up(records)
+        return self.parts[0]._made_up(records) if len(self.parts) == 1 else super()._made_up(records)
 
     @property
     def least_spend(self) -> Fraction | None:

@@ -12,8 +12,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan
+from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.tasks.selected_few import SelectedFew
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import SelectTask
@@ -21,7 +20,7 @@ from dxgeom.universe.tasks.asked import SelectTask
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class TopPlan(TaskKindPlan[SelectedFew]):
+class TopPlan(Releasable[SelectedFew]):
     """How the best few of several candidates are selected. ``records``: their public number, None where nobody says."""
 
     asked: SelectTask
