@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
@@ -64,7 +65,11 @@ def of_file(plan: AnyPlan, policy: Policy, part: BaseModel) -> AnyPlan:
     """
     said: Any = part
     spend = spend_of(said.spend, policy)
-    return replace(plan, file=PlanFile(policy, spend, said.digest, part, lambda: document_text(part.model_dump())))
+    return replace(plan, file=PlanFile(policy, spend, said.digest, part, partial(_text, part)))
+
+
+def _text(part: BaseModel) -> str:
+    return document_text(part.model_dump())
 
 
 def require_same_plan(plan: Releasable[Any], fingerprint: str) -> None:

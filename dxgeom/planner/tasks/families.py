@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
@@ -88,9 +88,6 @@ class FamilyPlan(Releasable[Any]):
     def comparison(self) -> CandidateComparison:
         """That of the chosen plan."""
         return self.chosen.comparison
-
-    def as_it_is(self) -> FamilyPlan:
-        return replace(self, chosen=self.chosen.as_it_is())
 
     def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
         return self.chosen._known(spend, records)

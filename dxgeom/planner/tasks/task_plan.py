@@ -62,13 +62,6 @@ class TaskPlan(Releasable[TaskAnswers]):
         """Those of each task."""
         return tuple(one for part in self.parts for one in part.candidates)
 
-    @property
-    def interrupted(self) -> str | None:
-        return next((part.interrupted for part in self.parts if part.interrupted is not None), None)
-
-    def as_it_is(self) -> TaskPlan:
-        return replace(self, parts=tuple(part.as_it_is() for part in self.parts))
-
     def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
         known: list[Any] = []
         for task, part in zip(self.tasks.parts, self.parts, strict=True):
