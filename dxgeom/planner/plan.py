@@ -185,7 +185,6 @@ class Plan(Releasable[LinearAnswers]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         meaning = [self.mechanism.fingerprint, self.queries.fingerprint, repr(self.objective)]
         return hashlib.sha256(json.dumps(meaning).encode()).hexdigest()
 
@@ -194,7 +193,6 @@ class Plan(Releasable[LinearAnswers]):
         return reason_of(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "objective": self.objective.name,
@@ -218,7 +216,6 @@ class Plan(Releasable[LinearAnswers]):
         }
 
     def lines(self) -> list[str]:
-        """The plan for a reader."""
         head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
         told = self.comparison.told
         width = max((len(candidate.name) for candidate in told), default=0)

@@ -117,7 +117,6 @@ class QuantilePlan(Releasable[QuantileAnswers]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest("plan of quantiles", self.mechanism.fingerprint, self.queries.fingerprint)
 
     def _releasing(self) -> Releasing[QuantileAnswers]:
@@ -159,7 +158,6 @@ class QuantilePlan(Releasable[QuantileAnswers]):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "quantiles": [part.as_dict() for part in self.parts],
@@ -203,7 +201,7 @@ def plan_quantiles(
             f"found '{mechanism}'"
         )
     named = None if mechanism == AUTO else mechanism
-    number = _public(metric, queries, records)
+    number = agreed_records(metric, queries.records, records, "as the queries say")
     amount = exact_amount(spend, "spend")
     share = amount / len(queries.asked)
     parts = []
@@ -229,14 +227,14 @@ def _require_forms(forms: Any, queries: int) -> None:
         )
 
 
-def _public(metric: VerifiedMetric, queries: QuantileQueries, given: int | None) -> int | None:
-    """The number of records that the queries and the caller agree on."""
+def agreed_records(metric: VerifiedMetric, stated: int | None, given: int | None, says: str) -> int | None:
+    """The number of records that what is asked and the caller agree on. Raises: UnsupportedCombination."""
     if given is not None and metric.absent is not None:
         raise UnsupportedCombination("the policy keeps the number of records private: leave 'records' out")
-    if given is not None and (given < 1 or queries.records not in (None, given)):
-        known = "a positive number" if queries.records is None else f"{queries.records:,}, as the queries say"
+    if given is not None and (given < 1 or stated not in (None, given)):
+        known = "a positive number" if stated is None else f"{stated:,}, {says}"
         raise UnsupportedCombination(f"the number of records is {known}; found {given:,}")
-    return queries.records if given is None else given
+    return stated if given is None else int(given)
 
 
 def _planned(metric: VerifiedMetric, asked: AskedQuantiles, chosen: _Chooser) -> PlannedQuantiles:

@@ -159,7 +159,6 @@ class LinearRegressionPlan(Releasable[Coefficients]):
         return [one.half if place == 0 else None for one in self.rows.used for place in range(one.size)]
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "kind": "fit",
             "fit": {"linear": self.response.name, "by": [one.name for one in self.rows.used]},
@@ -169,7 +168,6 @@ class LinearRegressionPlan(Releasable[Coefficients]):
         }
 
     def lines(self) -> list[str]:
-        """The plan for a reader."""
         told = ", ".join(self.rows.names)
         head = f"least squares of {self.response.name} on {told}, from {self.totals.queries.count} sums"
         return [head, *self.totals.lines()]

@@ -80,7 +80,6 @@ class LogisticRegressionPlan(Releasable[Coefficients]):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         inner = self.mechanism.inner
         return {
             "kind": "fit",

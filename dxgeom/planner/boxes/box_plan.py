@@ -73,7 +73,6 @@ class BoxPlan(StructuredPlan[BoxAnswers]):
         }
 
     def lines(self) -> list[str]:
-        """The plan for a reader."""
         measured = [
             f"  {one.title} {_in_words(factor)}"
             for one, factor in zip(self.mechanism.told.columns, self.mechanism.factors, strict=True)

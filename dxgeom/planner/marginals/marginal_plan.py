@@ -83,7 +83,6 @@ class MarginalPlan(StructuredPlan[MarginalAnswers]):
         return {"tables": len(self.queries.asked), "cells": self.queries.count, "mechanism": self.mechanism.name}
 
     def lines(self) -> list[str]:
-        """The plan for a reader."""
         head = f"{len(self.queries.asked):,} tables with {self.queries.count:,} cells: {self.mechanism.name}"
         return self._compared(head, [])
 

@@ -108,7 +108,7 @@ class Releasable(Pictured, ABC, Generic[Shown]):
 
     file: PlanFile | None = field(default=None, kw_only=True)
 
-    @property
+    @cached_property
     def plan(self) -> Self:
         """The same plan as it is without its file: of no stated spend."""
         return self if self.file is None else replace(self, file=None)
@@ -412,8 +412,8 @@ class Releasable(Pictured, ABC, Generic[Shown]):
     ) -> Release[Shown]:
         """Charge the ledger, then answer once: :func:`dxgeom.release` of the plan's mechanism.
 
-        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. The others are those of
-        :func:`dxgeom.release`.
+        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``spend``: left out where
+        the plan's file states it, or errors were asked for. The others are those of :func:`dxgeom.release`.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
         from dxgeom.planner.releases.answer_once import checked_order, release_as  # a plan alone needs no ledger

@@ -102,7 +102,6 @@ class StructuredPlan(Releasable[Shown]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest(f"plan of {self.digest_title}", self.mechanism.fingerprint)
 
     @abstractmethod
@@ -110,7 +109,6 @@ class StructuredPlan(Releasable[Shown]):
         """How many of what are asked, and how they are measured, ready for JSON."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "objective": self.objective,

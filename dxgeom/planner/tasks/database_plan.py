@@ -35,7 +35,6 @@ class DatabasePlan(Releasable[SyntheticAnswers]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest("plan of a small database", self.mechanism.fingerprint, self.asked.fingerprint)
 
     def _releasing(self) -> Releasing[SyntheticAnswers]:

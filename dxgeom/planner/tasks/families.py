@@ -140,7 +140,6 @@ class FamilyPlan(Releasable[Any]):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "family": self.family,
@@ -155,7 +154,6 @@ class FamilyPlan(Releasable[Any]):
         }
 
     def lines(self) -> list[str]:
-        """The plan for a reader."""
         head = (
             f"{self.queries.count} queries by {self.family}: the largest error of any answer at spend "
             f"{self.compared_at}, proved at {LEVEL:.0%} for all at once, whatever the data"

@@ -33,7 +33,6 @@ class SelectionPlan(Releasable[SelectedCandidate]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answer's law depends on."""
         return canonical_digest("plan of a selection", self.mechanism.fingerprint, self.asked.fingerprint)
 
     def _releasing(self) -> Releasing[SelectedCandidate]:

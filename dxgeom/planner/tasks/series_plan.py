@@ -122,7 +122,6 @@ class SeriesPlan(Releasable[SeriesAnswers]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest("plan of a series", self.mechanism.fingerprint, self.asked.fingerprint, self.steps)
 
     def _releasing(self) -> Releasing[SeriesAnswers]:

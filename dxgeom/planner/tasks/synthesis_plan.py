@@ -51,7 +51,6 @@ class SynthesisPlan(Releasable[SyntheticAnswers]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest("plan of synthetic records", self.mechanism.fingerprint, self.asked.fingerprint)
 
     def _releasing(self) -> Releasing[SyntheticAnswers]:

@@ -18,7 +18,7 @@ from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.quantile_plan import QuantilePlan
+from dxgeom.planner.quantile_plan import QuantilePlan, agreed_records
 from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.tasks.planners import PLANNERS, PartPlan, Planning
 from dxgeom.planner.tasks.task_answers import TaskAnswers
@@ -78,7 +78,6 @@ class TaskPlan(Releasable[TaskAnswers]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         parts = [part.fingerprint for part in self.parts]
         return canonical_digest("plan of tasks", self.mechanism.fingerprint, parts, self.tasks.fingerprint)
 
@@ -113,7 +112,6 @@ class TaskPlan(Releasable[TaskAnswers]):
         return TaskAnswers(self.tasks, tuple(said), spend)
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "tasks": [
@@ -158,7 +156,7 @@ def plan_tasks(
     require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
     if metric.universe is None or not metric.universe.lists_the_same_records(tasks.universe):
         raise UnsupportedCombination("the tasks are about other records than the metric: load both from one policy")
-    number = _public(metric, tasks, records)
+    number = agreed_records(metric, tasks.records, records, "as the file says")
     tasks, amount = replace(tasks, records=number), exact_amount(spend, "spend")
     parts = []
     for task in tasks.parts:
@@ -167,16 +165,6 @@ def plan_tasks(
         except _REFUSED as error:
             raise type(error)(f"task '{task.name}': {error}") from error
     return TaskPlan(metric, tasks, tuple(parts), number, amount)
-
-
-def _public(metric: VerifiedMetric, tasks: Tasks, given: int | None) -> int | None:
-    """The number of records that the tasks and the caller agree on."""
-    if given is not None and metric.absent is not None:
-        raise UnsupportedCombination("the policy keeps the number of records private: leave 'records' out")
-    if given is not None and (given < 1 or tasks.records not in (None, given)):
-        known = "a positive number" if tasks.records is None else f"{tasks.records:,}, as the file says"
-        raise UnsupportedCombination(f"the number of records is {known}; found {given:,}")
-    return tasks.records if given is None else int(given)
 
 
 def _as_it_is(data: Any) -> Any:

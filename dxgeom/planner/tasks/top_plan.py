@@ -33,7 +33,6 @@ class TopPlan(Releasable[SelectedFew]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answer's law depends on."""
         return canonical_digest("plan of the best few", self.mechanism.fingerprint, self.asked.fingerprint)
 
     def _releasing(self) -> Releasing[SelectedFew]:

@@ -69,10 +69,6 @@ def releasable(shown: Releasable[Any]) -> Document:
     return Document("Plan", shown.mechanism.account.policy_name, "", facts, (short,), shown.fingerprint)
 
 
-def releasable_scene(shown: Releasable[Any], about: tuple[str, ...]) -> None:
-    """Nothing: only answers to a list of queries are drawn before there are any."""
-
-
 def candidateresult(shown: CandidateResult) -> Document:
     """What became of one candidate."""
     table = _candidates((shown,), shown.loss or 1.0)

@@ -18,8 +18,8 @@ def plotted(thing: object, about: tuple[str, ...], axes: Any) -> Any:
     """The thing's picture; see ``Pictured.plot``. Raises: UnsupportedCombination, MissingExtra."""
     optional_library("matplotlib", "plots", "pictures are drawn")
     name = name_of(thing, _HOMES)
-    scene_of = getattr(import_module(f"dxgeom.report.showing.{_HOMES[name]}"), f"{name.lower()}_scene")
-    scene = scene_of(thing, about)
+    scene_of = getattr(import_module(f"dxgeom.report.showing.{_HOMES[name]}"), f"{name.lower()}_scene", None)
+    scene = None if scene_of is None else scene_of(thing, about)
     if scene is None:
         what = f" about {', '.join(about)}" if about else ""
         word = "plan" if _HOMES[name] == "plans" else name.lower()
