@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,6 +23,15 @@ from dxgeom.planner.plan import Plan
 
 if TYPE_CHECKING:
     from dxgeom.planner.releases.plans import SavablePlan
+
+
+_OTHERS: Final = {
+    "forms": ("quantile_plans", "loaded_quantiles"),
+    "parts": ("tasks.task_plans", "loaded_tasks"),
+    "box_noise": ("boxes.box_plans", "loaded_boxes"),
+    "table_noise": ("table_plans", "loaded_tables"),
+}
+"""By a field that only their files have, what reads the others; slow to load, and seldom needed."""
 
 
 def load_plan(path: str | os.PathLike[str]) -> SavablePlan:
@@ -43,22 +53,10 @@ def load_plan(path: str | os.PathLike[str]) -> SavablePlan:
 
 def loaded(document: dict[str, Any]) -> SavablePlan:
     """The plan of a document. Raises: Wrong."""
-    if document.get("format") == FORMAT and "forms" in document:
-        from dxgeom.plan_files.quantile_plans import loaded_quantiles  # slow to load, and seldom needed
-
-        return loaded_quantiles(document)
-    if document.get("format") == FORMAT and "parts" in document:
-        from dxgeom.plan_files.tasks.task_plans import loaded_tasks  # slow to load, and seldom needed
-
-        return loaded_tasks(document)
-    if document.get("format") == FORMAT and "box_noise" in document:
-        from dxgeom.plan_files.boxes.box_plans import loaded_boxes  # slow to load, and seldom needed
-
-        return loaded_boxes(document)
-    if document.get("format") == FORMAT and "table_noise" in document:
-        from dxgeom.plan_files.table_plans import loaded_tables  # slow to load, and seldom needed
-
-        return loaded_tables(document)
+    for field, (module, function) in _OTHERS.items():
+        if document.get("format") == FORMAT and field in document:
+            found: SavablePlan = getattr(import_module(f"dxgeom.plan_files.{module}"), function)(document)
+            return found
     part = parsed(PlanDocument, document)
     policy = policy_of(part.policy)
     queries = queries_of(part.queries, policy)

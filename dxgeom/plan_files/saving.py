@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dxgeom.arguments import require
 from dxgeom.errors import DataError
@@ -31,8 +32,6 @@ from dxgeom.policy.policy import Policy
 if TYPE_CHECKING:
     from dxgeom.planner.releases.plans import SavablePlan
 
-SAVED: Final = (Plan, QuantilePlan, MarginalPlan, BoxPlan, TaskPlan)
-"""The plans that files hold."""
 Kept = TypeVar("Kept", bound="SavablePlan")
 
 
@@ -51,11 +50,11 @@ def save_plan(
     Raises: UnsupportedCombination for another policy, or noise that no file can hold; TooLarge for queries made in
     Python with more than a million weights; DataError for a file that exists, or cannot be written.
     """
-    require(plan, SAVED, "plan", "make one with dx.plan")
+    require(plan, tuple(SAVED), "plan", "make one with dx.plan")
     require(path, (str, os.PathLike), "path", "name the new file")
     require(policy, Policy, "policy", "give the policy that was compiled for this plan")
     require(spend, (NoneType, *Amount.__args__), "spend", "give a number such as 0.25 or '1/4', or leave it out")
-    text = _text_of(plan.plan, policy, spend)
+    text = SAVED[type(plan)](plan.plan, policy, spend)
     with told_as(os.fspath(path)):
         again = cast(Kept, loaded(document_of_text(text)))
     try:
@@ -66,16 +65,6 @@ def save_plan(
     except OSError as error:
         raise DataError(f"'{path}' cannot be written: {error.strerror}") from error
     return again
-
-
-def _text_of(plan: SavablePlan, policy: Policy, spend: Amount | None) -> str:
-    if isinstance(plan, TaskPlan):
-        return task_plan_text(plan, policy, spend)
-    if isinstance(plan, MarginalPlan):
-        return table_plan_text(plan, policy, spend)
-    if isinstance(plan, BoxPlan):
-        return box_plan_text(plan, policy, spend)
-    return quantile_plan_text(plan, policy, spend) if isinstance(plan, QuantilePlan) else plan_text(plan, policy, spend)
 
 
 def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:
@@ -89,3 +78,13 @@ def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:
         **({} if plan.comparison.search == "full" else {"search": plan.comparison.search}),
     }
     return sealed_text(plan, plan.metric, policy, spend, parts)
+
+
+SAVED: Final[Mapping[type, Callable[[Any, Policy, Amount | None], str]]] = {
+    Plan: plan_text,
+    QuantilePlan: quantile_plan_text,
+    MarginalPlan: table_plan_text,
+    BoxPlan: box_plan_text,
+    TaskPlan: task_plan_text,
+}
+"""The plans that files hold, and what writes each."""

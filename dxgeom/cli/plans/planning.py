@@ -95,12 +95,7 @@ def plan_to_release(
     missing.
     """
     if queries is not None:
-        from dxgeom.planner.comparing.interruption import uninterrupted
-        from dxgeom.planner.plan import Plan
-
-        chosen, _ = planned(policy, queries, records, data_set, spend, **options)
-        if isinstance(chosen, Plan):
-            uninterrupted(chosen)
+        chosen = planned(policy, queries, records, data_set, spend, **options)[0].uninterrupted()
         least = chosen.least_spend if spend is None and chosen.wants_errors else None
         if spend is None and least is None:
             raise typer.BadParameter(

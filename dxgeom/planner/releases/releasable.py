@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from dxgeom.planner.unknown import Unknown
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
+    from dxgeom.planner.answers.error_bars import ErrorBars
     from dxgeom.planner.candidates import CandidateResult
     from dxgeom.planner.comparing.comparison import CandidateComparison
     from dxgeom.planner.currencies import CurrencyComparison
@@ -69,14 +70,8 @@ class PlanFile:
     text: Callable[[], str] = field(repr=False)
 
 
-class KnownErrors(Protocol):
-    """What is known of answers' errors before there are any."""
-
-    @property
-    def rmse(self) -> NDArray[np.float64]: ...
-    @property
-    def biases(self) -> NDArray[np.float64]: ...
-    def half_widths(self, level: float) -> NDArray[np.float64]: ...
+KnownErrors: TypeAlias = "ErrorBars | ShownAnswers"
+"""What is known of answers' errors before there are any; of answers that no data were read for."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -307,6 +302,12 @@ class Releasable(Pictured, ABC, Generic[Shown]):
 
     def as_it_is(self) -> Self:
         """The same plan to be released, though somebody interrupted the search for a better one."""
+        return self
+
+    def uninterrupted(self) -> Self:
+        """The same plan, where a plan is wanted whole. Raises: KeyboardInterrupt where planning it was interrupted."""
+        if self.interrupted is not None:
+            raise KeyboardInterrupt
         return self
 
     @property

@@ -48,11 +48,6 @@ class StatedPlan:
     plan: OtherPlan
 
     @property
-    def records(self) -> int | None:
-        """The public number of records, where it was stated."""
-        return self.plan.records
-
-    @property
     def questions(self) -> tuple[str, str]:
         """What is asked in words, and its SHA-256."""
         plan = self.plan
