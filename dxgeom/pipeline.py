@@ -9,10 +9,8 @@ from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.choose import plan
-from dxgeom.planner.comparing.interruption import uninterrupted
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
-from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import plan_quantiles
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy, load_policy
@@ -88,7 +86,7 @@ def _planned(
     metric = policy.compile()
     if isinstance(queries, LinearQueries):
         chosen = plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
-        return uninterrupted(chosen) if isinstance(chosen, Plan) else chosen
+        return chosen.uninterrupted()
     if isinstance(queries, Tasks):
         return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
     if isinstance(queries, (MarginalQueries, BoxQueries)):

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from dxgeom.cli.plans.box_plans import show_box_plan
 from dxgeom.cli.plans.noise_plans import show_noise_plan
 from dxgeom.cli.plans.planning import planned, seek_bound
 from dxgeom.cli.plans.quantile_plans import show_quantile_plan
 from dxgeom.cli.plans.several_plans import show_several
-from dxgeom.cli.plans.table_plans import show_table_plan
+from dxgeom.cli.plans.table_plans import show_structured_plan
 from dxgeom.cli.plans.task_plans import show_family_plan, show_task_plan
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.new_files import check_new
@@ -131,19 +130,16 @@ def _plan_one(
 
 def _show_other(chosen: OtherPlan, spend: Fraction | None, level: float, output: Format, kept: dict[str, str]) -> None:
     """Plans of other things than noise on linear queries, whose files are loaded for these alone."""
-    from dxgeom.planner.boxes.box_plan import BoxPlan
-    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
     from dxgeom.planner.quantile_plan import QuantilePlan
+    from dxgeom.planner.releases.structured_plan import StructuredPlan
     from dxgeom.planner.tasks.task_plan import TaskPlan
 
     if isinstance(chosen, QuantilePlan):
         show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
     elif isinstance(chosen, TaskPlan):
         show_task_plan(chosen, spend or chosen.least_spend or Fraction(1), level, output, kept)
-    elif isinstance(chosen, MarginalPlan):
-        show_table_plan(chosen, spend, level, output, kept)
-    elif isinstance(chosen, BoxPlan):
-        show_box_plan(chosen, spend, level, output, kept)
+    elif isinstance(chosen, StructuredPlan):
+        show_structured_plan(chosen, spend, level, output, kept)
     else:
         show_family_plan(chosen, output, kept)
 
@@ -172,10 +168,8 @@ def _kept(
 ) -> dict[str, str]:
     """The name of the file that was written, and its digest."""
     from dxgeom.plan_files.saving import save_plan
-    from dxgeom.planner.tasks.families import FamilyPlan
 
-    plan = plan.kept if isinstance(plan, FamilyPlan) else plan
-    return {"file": str(target), "digest": save_plan(plan, target, policy=policy, spend=spend).digest}
+    return {"file": str(target), "digest": str(save_plan(plan.kept, target, policy=policy, spend=spend).digest)}
 
 
 def _print_differences(old: Path, new: Path, output: Format) -> None:

@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.plan_files.boxes.box_plans import LoadedBoxPlan as LoadedBoxPlan
     from dxgeom.plan_files.diff import PlanDifferences as PlanDifferences, differences as differences
-    from dxgeom.plan_files.loading import LoadedPlan as LoadedPlan, load_plan as load_plan
-    from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan as LoadedQuantilePlan
-    from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan as LoadedTaskPlan
+    from dxgeom.plan_files.loading import load_plan as load_plan
     from dxgeom.plan_files.saving import save_plan as save_plan
     from dxgeom.plan_files.schemas import (
         certificate_schema as certificate_schema,
         plan_schema as plan_schema,
         release_schema as release_schema,
     )
-    from dxgeom.plan_files.table_plans import LoadedMarginalPlan as LoadedMarginalPlan
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

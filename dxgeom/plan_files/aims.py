@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.plan_files.text.exact_text import figure_of, keys_of, list_of, rational_of
 from dxgeom.plan_files.wrong import Wrong
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import exact_amount
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.policy.policy import Policy
 
@@ -52,19 +52,6 @@ def spend_of(text: str | None, policy: Policy) -> Fraction | None:
             "DX308", "spend", f"the policy's budget is {policy.budget}, this is {spend}", "plan with a smaller one"
         )
     return spend
-
-
-def the_spend(given: Amount | None, stated: Fraction | None) -> Fraction | None:
-    """What is given, or what a file states; None for neither.
-
-    Raises: UnsupportedCombination where they differ.
-    """
-    amount = None if given is None else exact_amount(given, "spend")
-    if amount is not None and stated is not None and amount != stated:
-        raise UnsupportedCombination(
-            f"this plan was made for the spend {stated}, found {amount}: leave it out, or plan anew"
-        )
-    return stated if amount is None else amount
 
 
 def _data(value: Any) -> Any:

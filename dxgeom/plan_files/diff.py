@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from dxgeom.plan_files.boxes.box_plans import LoadedBoxPlan
 from dxgeom.plan_files.document import path_text
-from dxgeom.plan_files.loading import LoadedPlan
-from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
-from dxgeom.plan_files.table_plans import LoadedMarginalPlan
-from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan
+
+if TYPE_CHECKING:
+    from dxgeom.planner.releases.plans import SavablePlan
 
 _LONGEST = 60
 _SAME = 1e-9
-
-
-AnyPlan: TypeAlias = LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedBoxPlan | LoadedTaskPlan
+_DECIDED: Final = {"objective": "objective", "forms": "forms", "parts": "tasks"}
+"""Fields of files that say what was decided, and what they are called in words."""
 
 
 class ErrorChange(NamedTuple):
@@ -54,7 +50,7 @@ class PlanDifferences:
         }
 
 
-def differences(old: AnyPlan, new: AnyPlan) -> PlanDifferences:
+def differences(old: SavablePlan, new: SavablePlan) -> PlanDifferences:
     """What differs between two plans: what their policies and queries say, the mechanism, the spend, each error."""
     return PlanDifferences(
         tuple(_of_policies(old, new)),
@@ -64,7 +60,7 @@ def differences(old: AnyPlan, new: AnyPlan) -> PlanDifferences:
     )
 
 
-def _of_policies(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
+def _of_policies(old: SavablePlan, new: SavablePlan) -> Iterator[str]:
     before, after = old.document.policy, new.document.policy
     changed = [*_changes(before.written, after.written, ()), *_of_files(before.files, after.files)]
     if old.policy.fingerprint != new.policy.fingerprint:
@@ -74,13 +70,14 @@ def _of_policies(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
     yield from (f"policy: {change}" for change in changed)
 
 
-def _of_queries(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
-    asked, then = _names(old), _names(new)
+def _of_queries(old: SavablePlan, new: SavablePlan) -> Iterator[str]:
+    asked, then = old.queries.names, new.queries.names
     before_names, after_names = set(asked), set(then)
     yield from (f"queries: '{name}' is no longer asked" for name in asked if name not in after_names)
     yield from (f"queries: '{name}' is asked" for name in then if name not in before_names)
-    if isinstance(old, LoadedBoxPlan) or isinstance(new, LoadedBoxPlan):
-        yield from _of_boxes(old, new)
+    of_boxes = [hasattr(one.document, "boxes") for one in (old, new)]
+    if any(of_boxes):
+        yield from _of_boxes(old, new) if all(of_boxes) else ["queries: the one plan is of boxes, the other is not"]
         return
     before, after = old.document.queries, new.document.queries
     changed = list(_of_files(before.files, after.files))
@@ -93,10 +90,7 @@ def _of_queries(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
     yield from (f"queries: {change}" for change in changed)
 
 
-def _of_boxes(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
-    if not (isinstance(old, LoadedBoxPlan) and isinstance(new, LoadedBoxPlan)):
-        yield "queries: the one plan is of boxes, the other is not"
-        return
+def _of_boxes(old: SavablePlan, new: SavablePlan) -> Iterator[str]:
     before, after = old.document.boxes, new.document.boxes
     for what in ("importance", "errors", "records"):
         was, now = getattr(before, what), getattr(after, what)
@@ -104,33 +98,21 @@ def _of_boxes(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
             yield from (f"queries: {change}" for change in _changes(was, now, (what,)))
 
 
-def _names(plan: AnyPlan) -> tuple[str, ...]:
-    """What is asked: queries, or tasks."""
-    return plan.plan.tasks.names if isinstance(plan, LoadedTaskPlan) else plan.plan.queries.names
-
-
-def _of_mechanisms(old: AnyPlan, new: AnyPlan) -> Iterator[str]:
-    before, after = old.plan, new.plan
-    if before.mechanism.name != after.mechanism.name:
-        yield f"mechanism: was {before.mechanism.name} and is {after.mechanism.name}"
-    elif before.mechanism.fingerprint != after.mechanism.fingerprint:
-        yield f"mechanism: {after.mechanism.name} as before, with other numbers"
-    if isinstance(old, LoadedPlan) and isinstance(new, LoadedPlan):
-        yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
-    if isinstance(old, LoadedMarginalPlan) and isinstance(new, LoadedMarginalPlan):
-        yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
-    if isinstance(old, LoadedBoxPlan) and isinstance(new, LoadedBoxPlan):
-        yield from (f"objective: {change}" for change in _changes(old.document.objective, new.document.objective, ()))
-    if isinstance(old, LoadedQuantilePlan) and isinstance(new, LoadedQuantilePlan):
-        yield from (f"forms: {change}" for change in _changes(old.document.forms, new.document.forms, ()))
-    if isinstance(old, LoadedTaskPlan) and isinstance(new, LoadedTaskPlan):
-        before_parts, after_parts = ([part.model_dump() for part in one.document.parts] for one in (old, new))
-        yield from (f"tasks: {change}" for change in _changes(before_parts, after_parts, ()))
+def _of_mechanisms(old: SavablePlan, new: SavablePlan) -> Iterator[str]:
+    before, after = old.mechanism, new.mechanism
+    if before.name != after.name:
+        yield f"mechanism: was {before.name} and is {after.name}"
+    elif before.fingerprint != after.fingerprint:
+        yield f"mechanism: {after.name} as before, with other numbers"
+    said, then = old.document.model_dump(), new.document.model_dump()
+    if type(old.document) is type(new.document):
+        for name in (name for name in _DECIDED if name in said):
+            yield from (f"{_DECIDED[name]}: {change}" for change in _changes(said[name], then[name], ()))
     if old.spend != new.spend:
         yield f"spend: was {_told(old.spend)} and is {_told(new.spend)}"
 
 
-def _of_errors(old: AnyPlan, new: AnyPlan) -> Iterator[ErrorChange]:
+def _of_errors(old: SavablePlan, new: SavablePlan) -> Iterator[ErrorChange]:
     before, after = _errors(old), _errors(new)
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
@@ -138,12 +120,10 @@ def _of_errors(old: AnyPlan, new: AnyPlan) -> Iterator[ErrorChange]:
             yield ErrorChange(name, was, now)
 
 
-def _errors(plan: AnyPlan) -> dict[str, float]:
-    """By query; what quantiles are off by has no such number, and what tasks are is told by each."""
-    if not isinstance(plan, LoadedPlan):
-        return {}
-    errors = plan.plan.rmse(plan.spend or Fraction(1)).tolist()
-    return dict(zip(plan.plan.queries.names, errors, strict=True))
+def _errors(plan: SavablePlan) -> dict[str, float]:
+    """By query, of noise on listed ones; what quantiles are off by has no such number, and tasks say theirs."""
+    of_each = hasattr(plan.document, "mechanism")
+    return dict(zip(plan.queries.names, plan.rmse().tolist(), strict=True)) if of_each else {}
 
 
 def _error_in_words(change: ErrorChange) -> str:

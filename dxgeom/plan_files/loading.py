@@ -3,63 +3,38 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
-from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dxgeom.arguments import require
-from dxgeom.plan_files.aims import objective_of, spend_of
+from dxgeom.plan_files.aims import objective_of
 from dxgeom.plan_files.answering import mechanism_of
 from dxgeom.plan_files.asked import queries_of
 from dxgeom.plan_files.document import FORMAT, ErrorPart, PlanDocument, parsed
-from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.sources import policy_of, require_same_error, require_same_plan
+from dxgeom.plan_files.sources import of_file, policy_of, require_same_error, require_same_plan
 from dxgeom.plan_files.text.json_text import read_document
 from dxgeom.plan_files.wrong import Wrong, refused_as, told_as
-from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.plan import Plan
 
 if TYPE_CHECKING:
-    from dxgeom.plan_files.boxes.box_plans import LoadedBoxPlan
-    from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan
-    from dxgeom.plan_files.table_plans import LoadedMarginalPlan
-    from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan
-
-    AnyLoaded: TypeAlias = "LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedBoxPlan | LoadedTaskPlan"
+    from dxgeom.planner.releases.plans import SavablePlan
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class LoadedPlan(LoadedReleasable[LinearAnswers]):
-    """A plan of counts and sums that was read from a file.
-
-    What else was tried when it was planned is not in files, so its plan lists no candidates, and its lower bound is 0.
-    """
-
-    plan: Plan
-    document: PlanDocument = field(repr=False)
-
-    @property
-    def _least_spend(self) -> Fraction | None:
-        return None if self.plan.objective.wanted is None else self.plan.least_spend
-
-    def rmse(self, spend: Amount | None = None) -> NDArray[np.float64]:
-        """(K,): root mean squared error of each answer, at its worst where queries were changed."""
-        return self.plan.rmse(self.at_spend(spend))
-
-    def half_widths(self, level: float = 0.95, spend: Amount | None = None) -> NDArray[np.float64]:
-        """(K,): each answer's error is at most this with probability *at least* ``level``."""
-        return self.plan.half_widths(level, self.at_spend(spend))
+_OTHERS: Final = {
+    "forms": ("quantile_plans", "loaded_quantiles"),
+    "parts": ("tasks.task_plans", "loaded_tasks"),
+    "box_noise": ("boxes.box_plans", "loaded_boxes"),
+    "table_noise": ("table_plans", "loaded_tables"),
+}
+"""By a field that only their files have, what reads the others; slow to load, and seldom needed."""
 
 
-def load_plan(path: str | os.PathLike[str]) -> AnyLoaded:
+def load_plan(path: str | os.PathLike[str]) -> SavablePlan:
     """Read a plan file, whoever wrote it.
 
     The policy is compiled and the queries are read anew from what the file says, the sensitivity and the lattice are
@@ -67,6 +42,7 @@ def load_plan(path: str | os.PathLike[str]) -> AnyLoaded:
     and everything that the file states is what was found: fingerprints, steps, biases, and errors up to 1e-9 of
     themselves. No search for a better law is run.
 
+    Returns: the plan, whose ``file`` is this one: its members are at the spend that the file states.
     Guarantee: a plan that loads keeps the promise of the policy in the file, as one that was planned just now.
     Raises: PlanError with a code, the place in the file, and what to do.
     """
@@ -75,24 +51,12 @@ def load_plan(path: str | os.PathLike[str]) -> AnyLoaded:
         return loaded(read_document(Path(path)))
 
 
-def loaded(document: dict[str, Any]) -> AnyLoaded:
+def loaded(document: dict[str, Any]) -> SavablePlan:
     """The plan of a document. Raises: Wrong."""
-    if document.get("format") == FORMAT and "forms" in document:
-        from dxgeom.plan_files.quantile_plans import loaded_quantiles  # slow to load, and seldom needed
-
-        return loaded_quantiles(document)
-    if document.get("format") == FORMAT and "parts" in document:
-        from dxgeom.plan_files.tasks.task_plans import loaded_tasks  # slow to load, and seldom needed
-
-        return loaded_tasks(document)
-    if document.get("format") == FORMAT and "box_noise" in document:
-        from dxgeom.plan_files.boxes.box_plans import loaded_boxes  # slow to load, and seldom needed
-
-        return loaded_boxes(document)
-    if document.get("format") == FORMAT and "table_noise" in document:
-        from dxgeom.plan_files.table_plans import loaded_tables  # slow to load, and seldom needed
-
-        return loaded_tables(document)
+    for field, (module, function) in _OTHERS.items():
+        if document.get("format") == FORMAT and field in document:
+            found: SavablePlan = getattr(import_module(f"dxgeom.plan_files.{module}"), function)(document)
+            return found
     part = parsed(PlanDocument, document)
     policy = policy_of(part.policy)
     queries = queries_of(part.queries, policy)
@@ -104,7 +68,7 @@ def loaded(document: dict[str, Any]) -> AnyLoaded:
     plan = Plan(metric, queries, objective, mechanism, CandidateComparison(stated=part.search), number)
     require_same_plan(plan, part.fingerprint)
     check_errors(part.errors, plan)
-    return LoadedPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
+    return of_file(plan, policy, part)
 
 
 def check_errors(stated: list[ErrorPart], plan: Plan) -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.asked import quantile_queries_of, written_queries
 from dxgeom.plan_files.document import Digest, PolicyPart, QueriesPart, Rational, parsed
-from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
+from dxgeom.plan_files.sources import of_file, policy_of, require_same_plan, sealed_text
 from dxgeom.plan_files.text.exact_text import rational_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
 from dxgeom.policy.policy import Policy
 
@@ -39,15 +35,6 @@ class QuantilePlanDocument(BaseModel):
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class LoadedQuantilePlan(LoadedReleasable[QuantileAnswers]):
-    """A plan of quantiles that was read from a file."""
-
-    plan: QuantilePlan
-    document: QuantilePlanDocument = field(repr=False)
-
-
 def quantile_plan_text(plan: QuantilePlan, policy: Policy, spend: Amount | None) -> str:
     """The text of the file.
 
@@ -56,12 +43,12 @@ def quantile_plan_text(plan: QuantilePlan, policy: Policy, spend: Amount | None)
     parts = {
         "queries": written_queries(plan.queries, plan.records),
         "forms": [list(part.forms) for part in plan.parts],
-        "compared_at_spend": str(plan.spend),
+        "compared_at_spend": str(plan.compared_at),
     }
     return sealed_text(plan, plan.metric, policy, spend, parts)
 
 
-def loaded_quantiles(document: dict[str, Any]) -> LoadedQuantilePlan:
+def loaded_quantiles(document: dict[str, Any]) -> QuantilePlan:
     """The plan of a document. Nothing is searched for: the forms are the file's, what they hide is the policy's.
 
     Raises: Wrong.
@@ -75,4 +62,4 @@ def loaded_quantiles(document: dict[str, Any]) -> LoadedQuantilePlan:
     with refused_as("DX305", "forms"):
         plan = plan_quantiles(policy.compile(), queries, records=part.queries.records, spend=compared, forms=part.forms)
     require_same_plan(plan, part.fingerprint)
-    return LoadedQuantilePlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
+    return of_file(plan, policy, part)

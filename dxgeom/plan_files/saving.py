@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dxgeom.arguments import require
 from dxgeom.errors import DataError
 from dxgeom.plan_files.aims import objective_data
 from dxgeom.plan_files.answering import mechanism_data
 from dxgeom.plan_files.asked import queries_data
-from dxgeom.plan_files.boxes.box_plans import LoadedBoxPlan, box_plan_text
-from dxgeom.plan_files.loading import LoadedPlan, loaded
-from dxgeom.plan_files.quantile_plans import LoadedQuantilePlan, quantile_plan_text
+from dxgeom.plan_files.boxes.box_plans import box_plan_text
+from dxgeom.plan_files.loading import loaded
+from dxgeom.plan_files.quantile_plans import quantile_plan_text
 from dxgeom.plan_files.sources import sealed_text
-from dxgeom.plan_files.table_plans import LoadedMarginalPlan, table_plan_text
-from dxgeom.plan_files.tasks.task_plans import LoadedTaskPlan, errors_data, task_plan_text
+from dxgeom.plan_files.table_plans import table_plan_text
+from dxgeom.plan_files.tasks.task_plans import errors_data, task_plan_text
 from dxgeom.plan_files.text.json_text import document_of_text
 from dxgeom.plan_files.wrong import told_as
 from dxgeom.planner.amounts import Amount
@@ -31,34 +32,16 @@ from dxgeom.policy.policy import Policy
 if TYPE_CHECKING:
     from dxgeom.planner.releases.plans import SavablePlan
 
+Kept = TypeVar("Kept", bound="SavablePlan")
 
-@overload
+
 def save_plan(
-    plan: Plan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
-) -> LoadedPlan: ...
-@overload
-def save_plan(
-    plan: QuantilePlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
-) -> LoadedQuantilePlan: ...
-@overload
-def save_plan(
-    plan: MarginalPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
-) -> LoadedMarginalPlan: ...
-@overload
-def save_plan(
-    plan: BoxPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
-) -> LoadedBoxPlan: ...
-@overload
-def save_plan(
-    plan: TaskPlan, path: str | os.PathLike[str], *, policy: Policy, spend: Amount | None = None
-) -> LoadedTaskPlan: ...
-def save_plan(
-    plan: SavablePlan,
+    plan: Kept,
     path: str | os.PathLike[str],
     *,
     policy: Policy,
     spend: Amount | None = None,
-) -> LoadedPlan | LoadedQuantilePlan | LoadedMarginalPlan | LoadedBoxPlan | LoadedTaskPlan:
+) -> Kept:
     """Write all that decides the law of a plan's releases to a new file, and nothing private.
 
     Args: ``policy``: the one that the plan's metric was compiled from. ``spend``: what a release of the file is to use
@@ -67,13 +50,13 @@ def save_plan(
     Raises: UnsupportedCombination for another policy, or noise that no file can hold; TooLarge for queries made in
     Python with more than a million weights; DataError for a file that exists, or cannot be written.
     """
-    require(plan, (Plan, QuantilePlan, MarginalPlan, BoxPlan, TaskPlan), "plan", "make one with dx.plan")
+    require(plan, tuple(SAVED), "plan", "make one with dx.plan")
     require(path, (str, os.PathLike), "path", "name the new file")
     require(policy, Policy, "policy", "give the policy that was compiled for this plan")
     require(spend, (NoneType, *Amount.__args__), "spend", "give a number such as 0.25 or '1/4', or leave it out")
-    text = _text_of(plan, policy, spend)
+    text = SAVED[type(plan)](plan.plan, policy, spend)
     with told_as(os.fspath(path)):
-        again = loaded(document_of_text(text))
+        again = cast(Kept, loaded(document_of_text(text)))
     try:
         with Path(path).open("x", encoding="ascii", newline="\n") as file:
             file.write(text)
@@ -82,16 +65,6 @@ def save_plan(
     except OSError as error:
         raise DataError(f"'{path}' cannot be written: {error.strerror}") from error
     return again
-
-
-def _text_of(plan: SavablePlan, policy: Policy, spend: Amount | None) -> str:
-    if isinstance(plan, TaskPlan):
-        return task_plan_text(plan, policy, spend)
-    if isinstance(plan, MarginalPlan):
-        return table_plan_text(plan, policy, spend)
-    if isinstance(plan, BoxPlan):
-        return box_plan_text(plan, policy, spend)
-    return quantile_plan_text(plan, policy, spend) if isinstance(plan, QuantilePlan) else plan_text(plan, policy, spend)
 
 
 def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:
@@ -105,3 +78,13 @@ def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:
         **({} if plan.comparison.search == "full" else {"search": plan.comparison.search}),
     }
     return sealed_text(plan, plan.metric, policy, spend, parts)
+
+
+SAVED: Final[Mapping[type, Callable[[Any, Policy, Amount | None], str]]] = {
+    Plan: plan_text,
+    QuantilePlan: quantile_plan_text,
+    MarginalPlan: table_plan_text,
+    BoxPlan: box_plan_text,
+    TaskPlan: task_plan_text,
+}
+"""The plans that files hold, and what writes each."""

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.document import FORMAT, PolicyPart
 from dxgeom.plan_files.text.json_text import digest_of, document_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.releases.releasable import PlanFile, Releasable
 from dxgeom.planner.releases.structured_plan import StructuredPlan
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.content import files, folder_with, written
 from dxgeom.policy.source.text import FolderInMemory
 from dxgeom.universe.wording import shown
 
+AnyPlan = TypeVar("AnyPlan", bound=Releasable[Any])
 _SAME: Final = 1e-9
 """Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
 
@@ -50,6 +56,20 @@ def sealed_text(
         "fingerprint": plan.fingerprint,
     }
     return document_text({**document, "digest": digest_of(document)})
+
+
+def of_file(plan: AnyPlan, policy: Policy, part: BaseModel) -> AnyPlan:
+    """The plan of a document that was read: the law that was planned, made anew and proved again.
+
+    Raises: Wrong for a spend that the policy does not allow.
+    """
+    said: Any = part
+    spend = spend_of(said.spend, policy)
+    return replace(plan, file=PlanFile(policy, spend, said.digest, part, partial(_text, part)))
+
+
+def _text(part: BaseModel) -> str:
+    return document_text(part.model_dump())
 
 
 def require_same_plan(plan: Releasable[Any], fingerprint: str) -> None:

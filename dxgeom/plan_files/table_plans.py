@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Literal, final
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
-from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.asked import table_queries_of
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart, Rational, parsed
 from dxgeom.plan_files.laws import bases_data, bases_of, scales_data, scales_of
-from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.sources import policy_of, require_same_errors, require_same_plan, sealed_text
+from dxgeom.plan_files.sources import of_file, policy_of, require_same_errors, require_same_plan, sealed_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_of_scales
 from dxgeom.policy.policy import Policy
 from dxgeom.queries.without_histogram.whole_tables import words_of_tables
@@ -67,23 +60,6 @@ class TablePlanDocument(BaseModel):
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class LoadedMarginalPlan(LoadedReleasable[MarginalAnswers]):
-    """A plan of whole tables of counts that was read from a file. What else was tried is not in files."""
-
-    plan: MarginalPlan
-    document: TablePlanDocument = field(repr=False)
-
-    @property
-    def _least_spend(self) -> Fraction | None:
-        return self.plan.least_spend if any(self.plan.queries.errors) else None
-
-    def rmse(self, spend: Amount | None = None) -> NDArray[np.float64]:
-        """(tables,): root mean squared error of each cell of each table."""
-        return self.plan.rmse(self.at_spend(spend))
-
-
 def table_plan_text(plan: MarginalPlan, policy: Policy, spend: Amount | None) -> str:
     """The text of the file. Raises: UnsupportedCombination for another policy; TooLarge for very many tables."""
     queries = {"written": words_of_tables(plan.queries), "files": {}, "weights": None}
@@ -110,7 +86,7 @@ def _bases_of(part: TableNoisePart) -> Bases:
     return bases_of(part.bases or [], "table_noise.bases")
 
 
-def loaded_tables(document: dict[str, Any]) -> LoadedMarginalPlan:
+def loaded_tables(document: dict[str, Any]) -> MarginalPlan:
     """The plan of a document. Nothing is searched for: the scales are the file's, and they are proved to be enough for
     what the policy protects, every budget in integers.
 
@@ -125,4 +101,4 @@ def loaded_tables(document: dict[str, Any]) -> LoadedMarginalPlan:
         plan = plan_of_scales(policy.compile(), queries, part.objective, part.table_noise.name, scales, bases)
     require_same_plan(plan, part.fingerprint)
     require_same_errors(part.errors, plan, "table")
-    return LoadedMarginalPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
+    return of_file(plan, policy, part)

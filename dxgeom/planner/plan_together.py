@@ -17,7 +17,6 @@ from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.choose import plan
-from dxgeom.planner.comparing.interruption import uninterrupted
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.options import Progress
 from dxgeom.planner.plan import Plan
@@ -155,7 +154,7 @@ def _planned(
     metric: VerifiedMetric, asked: Workload, errors: Any, records: int | None, progress: Progress | None
 ) -> Plan | MarginalPlan | BoxPlan:
     if isinstance(asked, LinearQueries):
-        return uninterrupted(plan(metric, asked, errors=errors, records=records, progress=progress))
+        return plan(metric, asked, errors=errors, records=records, progress=progress).uninterrupted()
     if isinstance(asked, MarginalQueries):
         return plan(metric, asked, errors=errors)
     if errors is not None:

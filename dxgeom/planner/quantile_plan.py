@@ -34,7 +34,8 @@ from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.releases.rehearsal import RECORDS
-from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
 
@@ -77,21 +78,27 @@ class PlannedQuantiles:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QuantilePlan(Releasable[QuantileAnswers]):
     """How queries for quantiles are answered; reusable for many releases, each charged on its own.
 
-    ``records``: their public number, None where it was not stated; ``spend``: at which forms were compared; ``named``:
-    the form that was asked for, None where they were chosen. Each of
-    several queries has an equal share of a release's spend, that is one charge for all; groups have it whole, and so do
-    the levels of a query on a line.
+    ``records``: their public number, None where it was not stated; ``compared_at``: the spend at which forms were
+    compared; ``named``: the form that was asked for, None where they were chosen. Each of several queries has an equal
+    share of a release's spend, that is one charge for all; groups have it whole, and so do the levels of a query on a
+    line.
     """
+
+    no_loss = Unknown(
+        "forms of quantiles are compared by what they are expected to err, which is a model, and not made small",
+        "candidates have what each is expected to err, and what is proved of it",
+    )
+    why = "the forms that are expected to err less, or as they were named, or their file says"
 
     metric: VerifiedMetric = field(repr=False)
     queries: QuantileQueries = field(repr=False)
     parts: tuple[PlannedQuantiles, ...]
     records: int | None
-    spend: Fraction
+    compared_at: Fraction = field()
     named: str | None = None
 
     @cached_property
@@ -100,9 +107,16 @@ class QuantilePlan(Releasable[QuantileAnswers]):
         mechanisms = [part.mechanism for part in self.parts]
         return mechanisms[0] if len(mechanisms) == 1 else in_sequence(mechanisms, name="quantiles")
 
+    @property
+    def candidates(self) -> tuple[QuantileCandidate, ...]:
+        """Those of each query."""
+        return tuple(one for part in self.parts for one in part.candidates)
+
+    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
+        return self._said(self._blank(), spend, records)
+
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest("plan of quantiles", self.mechanism.fingerprint, self.queries.fingerprint)
 
     def _releasing(self) -> Releasing[QuantileAnswers]:
@@ -112,7 +126,7 @@ class QuantilePlan(Releasable[QuantileAnswers]):
     def _said(self, answer: Any, spend: Fraction, records: int | None) -> QuantileAnswers:
         answers = (answer,) if len(self.parts) == 1 else tuple(answer)
         groups = tuple(part.groups for part in self.parts)
-        return QuantileAnswers(self.queries, groups, answers, spend, records, self.statements(spend, records))
+        return QuantileAnswers(self.queries, groups, answers, spend, records, self._proved(spend, records))
 
     def _blank(self) -> Any:
         """Answers that no data were read for: the last value of each."""
@@ -124,13 +138,18 @@ class QuantilePlan(Releasable[QuantileAnswers]):
         ]
         return blanks[0] if len(blanks) == 1 else tuple(blanks)
 
-    def statements(self, spend: Amount, records: int | None = None, level: float = 0.95) -> tuple[str, ...]:
+    def statements(  # type: ignore[override]  # the level comes last, as it did before others had statements
+        self, spend: Amount | None = None, records: int | None = None, level: float = 0.95
+    ) -> tuple[str, ...]:
         """What holds of each query's errors at a spend, whatever the data.
 
         Args: ``records``: their public number, left out what was stated; where nobody stated one, what is said holds of
         any number.
         """
-        share = exact_amount(spend, "spend") / len(self.parts)
+        return self._proved(self.spend_of_figures(spend), records, level)
+
+    def _proved(self, spend: Fraction, records: int | None = None, level: float = 0.95) -> tuple[str, ...]:
+        share = spend / len(self.parts)
         number = records or self.records
         return tuple(
             statement_of(part.mechanism, None if part.asked.where else number, level, share)
@@ -139,14 +158,13 @@ class QuantilePlan(Releasable[QuantileAnswers]):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "quantiles": [part.as_dict() for part in self.parts],
-            "statements": list(self.statements(self.spend)),
+            "statements": list(self._proved(self.compared_at)),
             "records": self.records,
             **people_in_words(self.metric.people),
-            "compared_at_spend": str(self.spend),
+            "compared_at_spend": str(self.compared_at),
             "chosen_by": "name" if self.named else "expected error if evenly spread, a model",
             "fingerprint": self.fingerprint,
         }
@@ -183,7 +201,7 @@ def plan_quantiles(
             f"found '{mechanism}'"
         )
     named = None if mechanism == AUTO else mechanism
-    number = _public(metric, queries, records)
+    number = agreed_records(metric, queries.records, records, "as the queries say")
     amount = exact_amount(spend, "spend")
     share = amount / len(queries.asked)
     parts = []
@@ -209,14 +227,14 @@ def _require_forms(forms: Any, queries: int) -> None:
         )
 
 
-def _public(metric: VerifiedMetric, queries: QuantileQueries, given: int | None) -> int | None:
-    """The number of records that the queries and the caller agree on."""
+def agreed_records(metric: VerifiedMetric, stated: int | None, given: int | None, says: str) -> int | None:
+    """The number of records that what is asked and the caller agree on. Raises: UnsupportedCombination."""
     if given is not None and metric.absent is not None:
         raise UnsupportedCombination("the policy keeps the number of records private: leave 'records' out")
-    if given is not None and (given < 1 or queries.records not in (None, given)):
-        known = "a positive number" if queries.records is None else f"{queries.records:,}, as the queries say"
+    if given is not None and (given < 1 or stated not in (None, given)):
+        known = "a positive number" if stated is None else f"{stated:,}, {says}"
         raise UnsupportedCombination(f"the number of records is {known}; found {given:,}")
-    return queries.records if given is None else given
+    return stated if given is None else int(given)
 
 
 def _planned(metric: VerifiedMetric, asked: AskedQuantiles, chosen: _Chooser) -> PlannedQuantiles:

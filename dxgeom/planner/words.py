@@ -140,7 +140,7 @@ def each_query(plan: Plan) -> list[dict[str, Any]]:
         for name, measure, error, bias, step, weight_error in zip(
             queries.names,
             plan.queries.measures or (None,) * plan.queries.count,
-            plan.rmse(),
+            plan.plan.rmse(),
             plan.bars().bias_of_each(),
             queries.steps,
             queries.weight_errors,

@@ -1,13 +1,13 @@
-"""Every public member of releases beside every kind of question: what it refuses, and in which words.
+"""Every public member of plans and of releases beside every kind of question: what it refuses, in which words.
 
-A member of one kind is asked of all. Of a member that needs arguments these are plain ones. What comes back is not
-looked at here: that a cell works, or refuses as what it is, is all.
+A member of one kind is asked of all; of plans fresh and from their files. Of a member that needs arguments these are
+plain ones. What comes back is not looked at here: that a cell works, or refuses as what it is, is all.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -15,13 +15,16 @@ from typing import Any, Final, NamedTuple
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, MissingExtra
 from dxgeom.one_secret.answer_plan import plan_answer
+from dxgeom.planner.plan import Plan
 from dxgeom.planner.release import Release
+from dxgeom.planner.unknown import Unknown
 from golden.kinds import keeping
 from golden.kinds.recipes import mixed_policy
 
 REFUSALS: Final = Path(__file__).parent / "recorded" / "refusals.txt"
 """A line for each member and kind: the member, the kind, and the reason."""
 LEDGER: Final = ":memory:"
+Given = Mapping[str, Callable[[], Any]]
 PEOPLE: Final = keeping.TABLES / "people.csv"
 FILES: Final = (
     "words, every word",
@@ -49,6 +52,27 @@ FILES: Final = (
 """One of each kind of question, and of some one whose number of records is private."""
 FAMILIES: Final = ("mwem", "small-database")
 KINDS: Final = (*FILES, *(f"family, {one}" for one in FAMILIES), "a secret", "a mechanism")
+ALONE: Final = ("select", "select several", "synthesize", "small database", "fit linear", "fit logistic", "series")
+"""Tasks whose plans are of kinds of their own, each in a file of one task."""
+PLANS: Final = (
+    *FILES,
+    *(f"task, {one}" for one in ALONE),
+    *(f"family, {one}" for one in FAMILIES),
+    "planned",
+    "planned, errors",
+)
+"""Those of files, of tasks, and such that were planned a moment ago, with their candidates."""
+PLAN = "plan."
+"""Before a member of plans, where its refusals are recorded."""
+PLAN_MEMBERS: Final = (
+    *(
+        name
+        for name in dir(Plan)
+        if not name.startswith("_") and not isinstance(inspect.getattr_static(Plan, name), (Unknown, str))
+    ),
+    "__repr__",
+    "_repr_html_",
+)
 MEMBERS: Final = (
     *(name for name in dir(Release) if not name.startswith("_")),
     "__getitem__",
@@ -86,25 +110,60 @@ def releases(kind: str, folder: Path) -> Iterator[Release[Any]]:
         mechanism = dx.load_plan(keeping.plan_file(FILES[0])).plan.mechanism
         yield dx.release(mechanism, PEOPLE, ledger=LEDGER, spend=1, insecure_test_seed=1)
     else:
-        policy = mixed_policy("pure")
-        counts = dx.queries_from_dict({"records": 40, "queries": [{"marginal": "sex"}, {"count": "age < 3"}]}, policy)
-        plan = dx.plan(policy.compile(), counts, mechanism=kind.removeprefix("family, "))
-        yield plan.release(PEOPLE, ledger=LEDGER, spend=1, insecure_test_seed=1)
+        yield _planned(mechanism=kind.removeprefix("family, ")).release(
+            PEOPLE, ledger=LEDGER, spend=1, insecure_test_seed=1
+        )
+
+
+def plans(kind: str) -> Iterator[Any]:
+    """As it is, and as it is from its file; of what is in no file one alone."""
+    if kind in FILES:
+        loaded = dx.load_plan(keeping.plan_file(kind))
+        yield loaded.plan
+        yield loaded
+    elif kind.startswith("task, "):
+        (part,) = dx.load_plan(keeping.plan_file(f"tasks, pure, {kind.removeprefix('task, ')}")).parts
+        yield part
+    elif kind.startswith("family, "):
+        yield _planned(mechanism=kind.removeprefix("family, "))
+    else:
+        yield _planned(errors=[2, 2, 3] if kind == "planned, errors" else None)
+
+
+def _planned(**how: Any) -> Any:
+    policy = mixed_policy("pure")
+    counts = dx.queries_from_dict({"records": 40, "queries": [{"marginal": "sex"}, {"count": "age < 3"}]}, policy)
+    return dx.plan(policy.compile(), counts, **how)
 
 
 def cells(kind: str, folder: Path) -> list[Cell]:
     """What comes of each member; the same however a release came about."""
-    found = [[_cell(kind, one, member) for member in MEMBERS] for one in releases(kind, folder)]
+    return _alike([[_cell(kind, one, member, _names(one)) for member in MEMBERS] for one in releases(kind, folder)])
+
+
+def plan_cells(kind: str) -> list[Cell]:
+    """What comes of each member of plans; the same for the plan of a file."""
+    table = keeping.table_of(kind.replace("task,", "tasks, pure,"))
+    found = []
+    for one in plans(kind):
+        words = {"table": table, "ledger": LEDGER, "spend": (one.file and one.file.spend) or keeping.SPEND}
+        given = {name: partial(str, word) for name, word in words.items()} | {"level": lambda: 0.9}
+        each = [_cell(kind, one, member, given) for member in PLAN_MEMBERS]
+        found.append([cell._replace(member=PLAN + cell.member) for cell in each])
+    return _alike(found)
+
+
+def _alike(found: list[list[Cell]]) -> list[Cell]:
     assert all(one == found[0] for one in found)
     return found[0]
 
 
-def _cell(kind: str, release: Release[Any], member: str) -> Cell:
+def _cell(kind: str, asked: Any, member: str, given: Given) -> Cell:
     made = partial(Cell, member, kind)
     try:
-        found = getattr(release, member)
-        if callable(found):
-            found(*_arguments(found, release))
+        found = getattr(asked, member)
+        if inspect.ismethod(found):
+            found(**_arguments(found, given))
     except MissingExtra:
         pass  # works, where the library is installed
     except DxgeomError as error:
@@ -114,15 +173,24 @@ def _cell(kind: str, release: Release[Any], member: str) -> Cell:
     return made()
 
 
-def _arguments(call: Callable[..., Any], release: Release[Any]) -> list[str]:
+def _names(release: Release[Any]) -> Given:
     """Names, for whatever has to be given."""
+    one = dict.fromkeys(("query", "numerator", "denominator", "shares"), lambda: release.names[0])
+    return {**one, "name": lambda: next(iter(getattr(release.answer, "by_name", release.names)))}
+
+
+def _arguments(call: Callable[..., Any], given: Given) -> dict[str, Any]:
+    """What has to be given, and spends."""
     each = inspect.signature(call).parameters.values()
-    needed = [one.name for one in each if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
-    names = {"name": lambda: next(iter(getattr(release.answer, "by_name", release.names)))}
-    return [names.get(one, lambda: release.names[0])() for one in needed]
+    return {
+        one.name: given[one.name]()
+        for one in each
+        if one.kind is not one.VAR_POSITIONAL and (one.default is one.empty or one.name == "spend")
+    }
 
 
 def record_refusals(folder: Path) -> None:
     """Writes what is refused."""
-    lines = sorted(cell.line for kind in KINDS for cell in cells(kind, folder) if cell.refused)
+    found = [*(cells(kind, folder) for kind in KINDS), *map(plan_cells, PLANS)]
+    lines = sorted(cell.line for one in found for cell in one if cell.refused)
     REFUSALS.write_text("\n".join(lines) + "\n", encoding="utf-8")

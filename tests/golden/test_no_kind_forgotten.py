@@ -12,7 +12,7 @@ import dxgeom as dx
 from dxgeom.one_secret.task import WORDS
 from dxgeom.plan_files.boxes.box_plans import BoxNoisePart
 from dxgeom.plan_files.laws import ALONG, IN_BOXES, JUMPS, KINDS, SCALES
-from dxgeom.plan_files.loaded import LoadedReleasable
+from dxgeom.plan_files.saving import SAVED
 from dxgeom.plan_files.table_plans import TableNoisePart
 from dxgeom.planner.candidates import names as candidates
 from dxgeom.planner.options import NAMED_FAMILIES
@@ -51,7 +51,7 @@ def every(thing, key):
 def test_every_kind_of_plan_has_a_file():
     names = ("words, errors", "tables, pure, errors, marginal-laplace", "boxes, pure, errors", "quantiles, groups")
     found = {type(dx.load_plan(keeping.plan_file(name))) for name in (*names, "tasks, pure, select")}
-    assert found == set(LoadedReleasable.__subclasses__())
+    assert found == set(SAVED)
 
 
 def test_every_noise_on_listed_answers_has_a_file(documents):

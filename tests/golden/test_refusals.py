@@ -1,4 +1,5 @@
-"""What a member of one kind of release does in another: it works there, too, or says why not, in recorded words."""
+"""What a member of one kind of plan, or release, does in another: it works there, too, or says why not, in recorded
+words."""
 
 from __future__ import annotations
 
@@ -8,9 +9,11 @@ import pytest
 
 import dxgeom as dx
 from golden.kinds import keeping
-from golden.matrix import FILES, KINDS, MEMBERS, REFUSALS, cells
+from golden.matrix import FILES, KINDS, MEMBERS, PLAN, PLAN_MEMBERS, PLANS, REFUSALS, cells, plan_cells
 
-RECORDED = REFUSALS.read_text("utf-8").splitlines()
+_RECORDED = REFUSALS.read_text("utf-8").splitlines()
+OF_PLANS = [one for one in _RECORDED if one.startswith(PLAN)]
+RECORDED = [one for one in _RECORDED if not one.startswith(PLAN)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -20,9 +23,17 @@ def test_every_member_of_a_release_works_or_says_why_not(kind, tmp_path):
     assert sorted(one.line for one in found if one.refused) == [one for one in RECORDED if one.split(" | ")[1] == kind]
 
 
+@pytest.mark.parametrize("kind", PLANS)
+def test_every_member_of_a_plan_works_or_says_why_not_fresh_and_from_its_file(kind):
+    found = plan_cells(kind)
+    assert not [one for one in found if one.crashed]
+    assert sorted(one.line for one in found if one.refused) == [one for one in OF_PLANS if one.split(" | ")[1] == kind]
+
+
 def test_at_most_a_quarter_is_refused_and_only_kinds_that_there_are():
-    assert {one.split(" | ")[1] for one in RECORDED} <= {*KINDS}
-    assert 4 * len(RECORDED) <= len(KINDS) * len(MEMBERS)
+    for recorded, kinds, members in ((RECORDED, KINDS, MEMBERS), (OF_PLANS, PLANS, PLAN_MEMBERS)):
+        assert {one.split(" | ")[1] for one in recorded} <= {*kinds}
+        assert 4 * len(recorded) <= len(kinds) * len(members)
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -30,5 +41,6 @@ def test_a_plan_from_a_file_is_rehearsed_at_its_spend_and_every_plan_is_written_
     loaded = dx.load_plan(keeping.plan_file(kind))
     rehearsed = loaded.rehearse()
     assert (rehearsed.rehearsal, rehearsed.booking, rehearsed.spent) == (True, None, loaded.spend)
+    assert loaded.to_json() == keeping.plan_file(kind).read_text("ascii")
     for one in (loaded.plan, *(loaded.plan.parts if kind.startswith("tasks") else ())):
         assert json.loads(one.to_json()) == json.loads(json.dumps(one.as_dict()))

@@ -17,7 +17,6 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, LatticeNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.quantile_plan import QuantilePlan
-from dxgeom.planner.tasks.planned_task import TaskKindPlan
 from dxgeom.planner.tasks.task_plan import TaskPlan
 from dxgeom.policy.source.content import folder_with
 from dxgeom.queries.queries_file import queries_from_dict
@@ -157,7 +156,7 @@ def _as_text(said):
 
 
 def _inner(part):
-    return (part.noise or part) if isinstance(part, TaskKindPlan) else part
+    return part.totals or part
 
 
 def worst_of(taken, weights, law, apart):

@@ -67,12 +67,11 @@ def audit_plan(plan: Any) -> PlanAudit:
     chance of p/2⁶¹ for p attributes, over randomness that is drawn now.
     Raises: CertificateRefused for a plan that shows more than it may.
     """
-    policy = None if isinstance(plan, Releasable) else getattr(plan, "policy", None)
-    made: Any = plan if policy is None else getattr(plan, "plan", None)
-    require(made, Releasable, "plan", "give a plan, or what dx.load_plan returns")
-    metric: VerifiedMetric = made.metric if policy is None else policy.compile()
+    require(plan, Releasable, "plan", "give a plan, or what dx.load_plan returns")
+    policy = plan.policy
+    metric: VerifiedMetric = plan.metric if policy is None else policy.compile()
     checked, left = [], []
-    for name, mechanism in _parts(made.releasing.mechanism, ""):
+    for name, mechanism in _parts(plan.releasing.mechanism, ""):
         try:
             lines = _audited(mechanism, metric)
         except (TooLarge, UnsupportedCombination) as error:

@@ -11,10 +11,9 @@ from dxgeom.cli.ledgers.words import LedgerFile
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import Format, FormatOption
 from dxgeom.cli.terminal.printing import print_json, print_lines
-from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
-    from dxgeom.planner.plan import Plan
+    pass
 
 
 def told(
@@ -47,23 +46,13 @@ def told(
     with refusals(output):
         from dxgeom.disclosure.all_releases import told as told_of
         from dxgeom.ledger.history import read_ledger
+        from dxgeom.plan_files.loading import load_plan
         from dxgeom.policy.policy import load_policy
 
         history = read_ledger(ledger)
-        noises = {plan.fingerprint: plan.noise for plan in map(_linear, plans or ()) if plan.noise is not None}
+        noises = {plan.fingerprint: plan.noise for plan in map(load_plan, plans or ()) if plan.noise is not None}
         found = told_of(history, load_policy(policy), map(load_policy, others or ()), edition, noises)
         if output is Format.json:
             print_json({"ledger": ledger, **found.as_dict()})
         else:
             print_lines(found.lines())
-
-
-def _linear(path: Path) -> Plan:
-    """Raises: UnsupportedCombination for a plan of quantiles."""
-    from dxgeom.plan_files.loading import load_plan
-    from dxgeom.planner.plan import Plan
-
-    plan = load_plan(path).plan
-    if not isinstance(plan, Plan):
-        raise UnsupportedCombination(f"{path} is a plan of quantiles, which says no more of its noise than the promise")
-    return plan

@@ -21,7 +21,7 @@ def show_noise_plan(
     plan: Plan, spend: Fraction | None, records: int | None, level: float, output: Format, kept: dict[str, str]
 ) -> None:
     """The plan at the spend that was said, or the least for wanted errors, or 1; and the file that it was kept in."""
-    least = plan.least_spend if plan.objective.wanted is not None else None
+    least = plan.least_spend if plan.wants_errors else None
     shown = spend or least or Fraction(1)
     expected, useless = _expectations(plan, shown, level), plan.useless_answers(shown, records)
     if output is Format.json:

@@ -95,13 +95,8 @@ def plan_to_release(
     missing.
     """
     if queries is not None:
-        from dxgeom.planner.comparing.interruption import uninterrupted
-        from dxgeom.planner.plan import Plan
-
-        chosen, _ = planned(policy, queries, records, data_set, spend, **options)
-        if isinstance(chosen, Plan):
-            uninterrupted(chosen)
-        least = None if spend is not None else least_spend(chosen)
+        chosen = planned(policy, queries, records, data_set, spend, **options)[0].uninterrupted()
+        least = chosen.least_spend if spend is None and chosen.wants_errors else None
         if spend is None and least is None:
             raise typer.BadParameter(
                 "say how much of the budget to use, --spend S, or which errors are wanted, --error"
@@ -118,7 +113,7 @@ def plan_to_release(
             f"{policy} is a plan, which has decided its {stated[0]}: leave it out, or plan anew"
         )
     plan = load_plan(policy)
-    return plan.plan, plan.at_spend(spend)
+    return plan, plan.at_spend(spend)
 
 
 def seek_bound(chosen: Plan) -> None:
@@ -128,21 +123,6 @@ def seek_bound(chosen: Plan) -> None:
             if progress is not None:
                 progress("a bound on all noise")
             chosen.comparison.seek_bound()
-
-
-def least_spend(plan: ChosenPlan) -> Fraction | None:
-    """The least spend for wanted errors, None where none are wanted."""
-    from dxgeom.planner.plan import Plan
-
-    if isinstance(plan, Plan):
-        return plan.least_spend if plan.objective.wanted is not None else None
-    from dxgeom.planner.boxes.box_plan import BoxPlan
-    from dxgeom.planner.marginals.marginal_plan import MarginalPlan
-    from dxgeom.planner.tasks.task_plan import TaskPlan
-
-    if isinstance(plan, (MarginalPlan, BoxPlan)):
-        return plan.least_spend if any(plan.queries.errors) else None
-    return plan.least_spend if isinstance(plan, TaskPlan) else None
 
 
 def _refuse_options(stated: dict[str, Any]) -> None:

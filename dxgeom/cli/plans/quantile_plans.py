@@ -36,7 +36,7 @@ def show_quantile_plan(plan: QuantilePlan, spend: Fraction, level: float, output
         [
             "",
             f"expected  error on average, if {guess} were spread evenly over the values, at spend "
-            f"{plain(plan.spend)}: a model; {taken}",
+            f"{plain(plan.compared_at)}: a model; {taken}",
             f"proved    with probability {LEVEL:g} each answer is so near its quantile, whatever the data; never "
             "compared with a model",
             *(

@@ -48,14 +48,14 @@ def show_family_plan(plan: FamilyPlan, output: Format, kept: dict[str, str]) -> 
     if output is Format.json:
         print_json({**plan.as_dict(), **kept})
         return
-    print_lines([f"{plan.metric.title}: {plan.queries.count} queries, families at spend {plan.spend}"])
+    print_lines([f"{plan.metric.title}: {plan.queries.count} queries, families at spend {plan.compared_at}"])
     rows = [
         (one.name, _number(one.proved), _number(one.mean_square), "taken" if one.name == plan.family else "")
         for one in plan.candidates
     ]
     print_table(("family", "proved at 95 %, all at once", "exact worst rmse", ""), rows)
     reasons = [f"{one.name}: {one.reason}" for one in plan.candidates if one.reason]
-    statements = [] if isinstance(plan.chosen, Plan) else plan.chosen.statements(plan.spend)
+    statements = [] if isinstance(plan.chosen, Plan) else plan.chosen.statements(plan.compared_at)
     compared = "proved bounds are compared with each other alone, and hold whatever the data"
     warned = [f"warning {warning}" for warning in plan.warnings]
     files = [f"{name:<7} {said}" for name, said in {**people_in_words(plan.metric.people), **kept}.items()]

@@ -8,13 +8,13 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.learning.under_policy.linear_plan import linear_plan_of
 from dxgeom.learning.under_policy.logistic_plan import logistic_plan_of
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.tasks.planned_task import TaskKindPlan
+from dxgeom.planner.releases.releasable import Releasable
 from dxgeom.planner.tasks.planners import Planning
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import FitTask
 
 
-def plan_fit(planning: Planning, asked: FitTask) -> TaskKindPlan[Any]:
+def plan_fit(planning: Planning, asked: FitTask) -> Releasable[Any]:
     """The plan of a regression. Raises: UnsupportedCombination, TooLarge, UnboundedLoss."""
     if asked.model == "logistic":
         return logistic_plan_of(planning.metric, asked.response, asked.by, asked.ridge, planning.records)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, final
@@ -23,9 +23,10 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
+from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.columns import NumberColumn
 from dxgeom.universe.queries import LinearQueries
@@ -58,14 +59,18 @@ class PlannedTotals:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class LinearRegressionPlan(TaskKindPlan[Coefficients]):
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearRegressionPlan(Releasable[Coefficients]):
     """Least squares of one attribute on others, from totals with the noise that suits the policy best.
 
     ``totals``: the plan of the sums, with its candidates, their exact errors and a lower bound. ``ridge``: see
     :class:`NoisyLeastSquares`; None for one as large as the noise.
     Guarantee: that of the totals' mechanism; coefficients and their intervals are post-processing.
     """
+
+    no_errors = Unknown("intervals of coefficients depend on the answer", "they are told with it")
+    no_loss = Unknown("what is made small is the loss of the sums", "plan.totals has it, and its lower bound")
+    no_list = Unknown("a fit is made of sums", "take what is told of them, plan.totals")
 
     totals: Plan = field(repr=False)
     layout: TotalsLayout = field(repr=False)
@@ -86,17 +91,26 @@ class LinearRegressionPlan(TaskKindPlan[Coefficients]):
         return ("intercept", *self.rows.names)
 
     @property
-    def noise(self) -> Plan:
-        return self.totals
+    def queries(self) -> LinearQueries:
+        """The sums."""
+        return self.totals.queries
+
+    @property
+    def comparison(self) -> CandidateComparison:
+        """That of the sums."""
+        return self.totals.comparison
+
+    def as_it_is(self) -> LinearRegressionPlan:
+        return replace(self, totals=self.totals.as_it_is())
 
     @property
     def errors(self) -> PlannedTotals:
         """What is known of the totals' errors."""
         return PlannedTotals(self.totals.mechanism, self.layout)
 
-    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
         del level
-        variances = np.diag(self.errors.covariance(amount_of(spend)))[self.layout.products]
+        variances = np.diag(self.errors.covariance(self.spend_of_figures(spend)))[self.layout.products]
         return (
             f"estimate: the {self.totals.queries.count} sums, by {self.totals.mechanism.name}, have noise of about "
             f"{float(np.sqrt(np.median(variances))):.4g}, of numbers within 1 for each record; intervals of "
@@ -145,7 +159,6 @@ class LinearRegressionPlan(TaskKindPlan[Coefficients]):
         return [one.half if place == 0 else None for one in self.rows.used for place in range(one.size)]
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "kind": "fit",
             "fit": {"linear": self.response.name, "by": [one.name for one in self.rows.used]},
@@ -155,7 +168,6 @@ class LinearRegressionPlan(TaskKindPlan[Coefficients]):
         }
 
     def lines(self) -> list[str]:
-        """The plan for a reader."""
         told = ", ".join(self.rows.names)
         head = f"least squares of {self.response.name} on {told}, from {self.totals.queries.count} sums"
         return [head, *self.totals.lines()]

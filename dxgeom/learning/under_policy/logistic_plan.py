@@ -18,21 +18,23 @@ from dxgeom.learning.under_policy.models import NAME, policy_model
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.policy import Policy
 
 _USUAL_RECORDS = 1000
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class LogisticRegressionPlan(TaskKindPlan[Coefficients]):
+@dataclass(frozen=True, eq=False, repr=False)
+class LogisticRegressionPlan(Releasable[Coefficients]):
     """Objective perturbation over a table as a policy reads it; ``records``: their public number, None where nobody
     says.
 
     Guarantee: that of :class:`ObjectivePerturbation`.
     """
+
+    no_errors = Unknown("no intervals of these coefficients are proved", "statements() say what can be expected")
 
     mechanism: FitToCounts = field(repr=False)
     records: int | None = None
@@ -46,9 +48,9 @@ class LogisticRegressionPlan(TaskKindPlan[Coefficients]):
         """The coefficients' names, the intercept first."""
         return self.mechanism.inner.features.names
 
-    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
         del level
-        records, amount = self.records or _USUAL_RECORDS, amount_of(spend)
+        records, amount = self.records or _USUAL_RECORDS, self.spend_of_figures(spend)
         kept = self.mechanism.inner.signal_kept(records, amount)
         return (
             f"estimate: with {records:,} records about {kept:.0%} of a coefficient is left of noise and ridge; the "
@@ -78,7 +80,6 @@ class LogisticRegressionPlan(TaskKindPlan[Coefficients]):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         inner = self.mechanism.inner
         return {
             "kind": "fit",
@@ -89,7 +90,6 @@ class LogisticRegressionPlan(TaskKindPlan[Coefficients]):
         }
 
     def lines(self) -> list[str]:
-        """The plan for a reader."""
         label = self.mechanism.model.label
         return [f"{NAME} of {label} on {', '.join(self.names[1:])}, by objective perturbation", *self.statements()]
 

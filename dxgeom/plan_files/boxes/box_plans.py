@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, Literal, final
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from dxgeom.mechanisms.linear.boxes.factors import Tree
-from dxgeom.plan_files.aims import spend_of
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational, parsed
 from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scales_of
-from dxgeom.plan_files.loaded import LoadedReleasable
-from dxgeom.plan_files.sources import policy_of, require_same_errors, require_same_plan, sealed_text
+from dxgeom.plan_files.sources import of_file, policy_of, require_same_errors, require_same_plan, sealed_text
 from dxgeom.plan_files.text.exact_text import figure_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.box_answers import BoxAnswers
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.boxes.choosing import boxes_of_scales
 from dxgeom.policy.policy import Policy
@@ -76,23 +71,6 @@ class BoxPlanDocument(BaseModel):
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class LoadedBoxPlan(LoadedReleasable[BoxAnswers]):
-    """A plan of counts in boxes that was read from a file. What else was tried is not in files."""
-
-    plan: BoxPlan
-    document: BoxPlanDocument = field(repr=False)
-
-    @property
-    def _least_spend(self) -> Fraction | None:
-        return self.plan.least_spend if any(self.plan.queries.errors) else None
-
-    def rmse(self, spend: Amount | None = None) -> NDArray[np.float64]:
-        """(K,): root mean squared error of each count."""
-        return self.plan.rmse(self.at_spend(spend))
-
-
 def box_plan_text(plan: BoxPlan, policy: Policy, spend: Amount | None) -> str:
     """The text of the file. Raises: UnsupportedCombination for another policy."""
     asked = plan.queries
@@ -115,7 +93,7 @@ def box_plan_text(plan: BoxPlan, policy: Policy, spend: Amount | None) -> str:
     return sealed_text(plan, plan.metric, policy, spend, parts)
 
 
-def loaded_boxes(document: dict[str, Any]) -> LoadedBoxPlan:
+def loaded_boxes(document: dict[str, Any]) -> BoxPlan:
     """The plan of a document. Nothing is searched for: trees, lines and scales are the file's, and they are proved to
     be enough for what the policy protects, every budget in integers.
 
@@ -130,7 +108,7 @@ def loaded_boxes(document: dict[str, Any]) -> LoadedBoxPlan:
         plan = boxes_of_scales(policy.compile(), queries, part.objective, part.box_noise.name, factors, scales)
     require_same_plan(plan, part.fingerprint)
     require_same_errors(part.errors, plan, "box")
-    return LoadedBoxPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
+    return of_file(plan, policy, part)
 
 
 def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:

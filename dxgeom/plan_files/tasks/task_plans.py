@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Literal, final
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.plan_files.aims import objective_data, objective_of, spend_of
+from dxgeom.plan_files.aims import objective_data, objective_of
 from dxgeom.plan_files.answering import mechanism_data, mechanism_of
 from dxgeom.plan_files.asked import tasks_of, written_queries
 from dxgeom.plan_files.document import (
@@ -22,9 +20,8 @@ from dxgeom.plan_files.document import (
     Rational,
     parsed,
 )
-from dxgeom.plan_files.loaded import LoadedReleasable
 from dxgeom.plan_files.loading import check_errors
-from dxgeom.plan_files.sources import policy_of, require_same_plan, sealed_text
+from dxgeom.plan_files.sources import of_file, policy_of, require_same_plan, sealed_text
 from dxgeom.plan_files.text.exact_text import rational_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount
@@ -33,7 +30,6 @@ from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
 from dxgeom.planner.tasks.planners import PartPlan
-from dxgeom.planner.tasks.task_answers import TaskAnswers
 from dxgeom.planner.tasks.task_plan import TaskPlan, plan_tasks
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.quantile_queries import QuantileQueries
@@ -91,19 +87,6 @@ class TaskPlanDocument(BaseModel):
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class LoadedTaskPlan(LoadedReleasable[TaskAnswers]):
-    """A plan of tasks that was read from a file."""
-
-    plan: TaskPlan
-    document: TaskPlanDocument = field(repr=False)
-
-    @property
-    def _least_spend(self) -> Fraction | None:
-        return self.plan.least_spend
-
-
 def task_plan_text(plan: TaskPlan, policy: Policy, spend: Amount | None) -> str:
     """The text of the file.
 
@@ -115,7 +98,7 @@ def task_plan_text(plan: TaskPlan, policy: Policy, spend: Amount | None) -> str:
         "parts": [
             {"name": task.name, **_decided(part)} for task, part in zip(plan.tasks.parts, plan.parts, strict=True)
         ],
-        "compared_at_spend": str(plan.spend),
+        "compared_at_spend": str(plan.compared_at),
     }
     return sealed_text(plan, plan.metric, policy, spend, parts)
 
@@ -136,10 +119,10 @@ def _decided(part: PartPlan) -> dict[str, Any]:
             return {**decided, "errors": errors_data(part)}
         case QuantilePlan():
             return {"forms": [list(one.forms) for one in part.parts]}
-    return {"fingerprint": part.fingerprint} if part.noise is None else _decided(part.noise)
+    return {"fingerprint": part.fingerprint} if part.totals is None else _decided(part.totals)
 
 
-def loaded_tasks(document: dict[str, Any]) -> LoadedTaskPlan:
+def loaded_tasks(document: dict[str, Any]) -> TaskPlan:
     """The plan of a document. Nothing is searched for: what was decided is the file's, what it hides is the policy's.
 
     Raises: Wrong.
@@ -155,7 +138,7 @@ def loaded_tasks(document: dict[str, Any]) -> LoadedTaskPlan:
         plan = plan_tasks(metric, tasks, decided.planned, records=part.queries.records, spend=compared)
     decided.check_others(plan)
     require_same_plan(plan, part.fingerprint)
-    return LoadedTaskPlan(policy, plan, spend_of(part.spend, policy), part.digest, part)
+    return of_file(plan, policy, part)
 
 
 @final
@@ -195,7 +178,7 @@ class _Decided:
         """Raises: Wrong where a file says of a task, of which all follows from what is asked, what is not so."""
         for task, one in zip(plan.tasks.parts, plan.parts, strict=True):
             number, part = self._parts[task.name]
-            if isinstance(one, Plan | QuantilePlan) or one.noise is not None:
+            if isinstance(one, Plan | QuantilePlan) or one.totals is not None:
                 continue
             if not isinstance(part, FixedPart):
                 raise Wrong("DX302", f"parts[{number}]", f"nothing is decided for a task that asks '{task.asked.word}'")

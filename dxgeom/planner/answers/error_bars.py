@@ -59,12 +59,15 @@ class ErrorBars:
         noise = self.mechanism.variances(self.spend) - self.mechanism.biases**2
         return np.asarray(np.sqrt(noise + (self.mechanism.biases + known) ** 2))
 
-    def half_widths(self, level: float) -> NDArray[np.float64]:
-        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own.
+    def half_widths(self, level: float, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``, each on its own; with
+        ``joint`` as :meth:`joint_half_widths`.
 
         A sum over records whose number is not public is off by so much for each of them. Where another answer counts
         them, half of 1 − level goes to an upper bound of that count, and half to the noise of the sum.
         """
+        if joint:
+            return self.joint_half_widths(level)
         widths = half_widths(self.mechanism, level, self.spend, self.records, self.rounding)
         counted = [] if self.answers is None else [*self._counted_by]
         if counted:

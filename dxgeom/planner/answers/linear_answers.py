@@ -86,7 +86,7 @@ class LinearAnswers(ShownAnswers):
         return any(one.per_record for one in self.queries.each_rounding)
 
     def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
-        return self.bars.joint_half_widths(level) if joint else self.bars.half_widths(level)
+        return self.bars.half_widths(level, joint=joint)
 
     @cached_property
     def useless(self) -> tuple[UselessAnswer, ...]:

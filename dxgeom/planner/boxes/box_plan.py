@@ -15,8 +15,7 @@ from dxgeom.mechanisms.linear.boxes.bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.answers.box_answers import BoxAnswers, half_widths_of
+from dxgeom.planner.answers.box_answers import BoxAnswers
 from dxgeom.planner.releases.releasable import Releasing
 from dxgeom.planner.releases.structured_plan import StructuredPlan
 from dxgeom.privacy.currencies import PURE
@@ -32,18 +31,18 @@ class BoxPlan(StructuredPlan[BoxAnswers]):
     worst of all errors was made small; None where the plan is from a file.
     """
 
-    asked = "boxes"
+    asked, one, counted = "boxes", "box", "count"
     digest_title = "boxes"
 
     metric: VerifiedMetric = field(repr=False)
-    queries: BoxQueries
+    queries: BoxQueries = field()
     mechanism: BoxMechanism = field(repr=False)
     losses: Mapping[str, float]
     objective: Literal["mse", "max"] = "mse"
     pressed: NDArray[np.float64] | None = field(default=None, repr=False)
 
     @cached_property
-    def lower_bound(self) -> float:  # type: ignore[override]  # a field of others, which nobody writes to
+    def lower_bound(self) -> float:
         """By duality on averages of pairs, and for pure privacy by volumes along random directions, up to a chance of
         10⁻⁹ in drawing these; found when it is asked for."""
         costs = self.mechanism.question.costs
@@ -53,10 +52,6 @@ class BoxPlan(StructuredPlan[BoxAnswers]):
         if self.pressed is None:
             return alone
         return max(alone, boxes_bound(self.metric, self.queries, costs * self.pressed / self.pressed.sum()))
-
-    def half_widths(self, level: float = 0.95, spend: Amount = 1) -> NDArray[np.float64]:
-        """(K,): each box's error is at most this with probability *at least* ``level``, each on its own."""
-        return half_widths_of(self.mechanism, exact_amount(spend, "spend"), level)
 
     @property
     def _errors(self) -> tuple[Fraction | None, ...]:
@@ -78,7 +73,6 @@ class BoxPlan(StructuredPlan[BoxAnswers]):
         }
 
     def lines(self) -> list[str]:
-        """The plan for a reader."""
         measured = [
             f"  {one.title} {_in_words(factor)}"
             for one, factor in zip(self.mechanism.told.columns, self.mechanism.factors, strict=True)

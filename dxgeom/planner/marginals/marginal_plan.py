@@ -28,7 +28,7 @@ from dxgeom.mechanisms.linear.marginals.set_family import family_of
 from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
 from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.asked_tables import costs_of, kinds_of
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
@@ -48,20 +48,24 @@ class MarginalPlan(StructuredPlan[MarginalAnswers]):
     from a file has no lower bound, as nothing is searched for.
     """
 
-    asked = "tables"
+    asked, one, counted = "tables", "table", "cell"
     digest_title = "whole tables"
 
     metric: VerifiedMetric = field(repr=False)
-    queries: MarginalQueries
-    objective: Literal["mse", "max"]
+    queries: MarginalQueries = field()
+    objective: Literal["mse", "max"] = field()
     mechanism: CountsWithNoise = field(repr=False)
     losses: Mapping[str, float]
-    lower_bound: float
+    lower_bound: float = field()
 
     @property
     def predicted_mse(self) -> float:
         """Total mean squared error over all cells at spend 1, lattice rounding included."""
         return _loss(self.mechanism, np.ones(len(self.queries.asked)), worst=False) * (1 + self.mechanism.rounding_part)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return self.queries.shapes
 
     @property
     def _errors(self) -> tuple[Fraction | None, ...]:
@@ -79,17 +83,8 @@ class MarginalPlan(StructuredPlan[MarginalAnswers]):
         return {"tables": len(self.queries.asked), "cells": self.queries.count, "mechanism": self.mechanism.name}
 
     def lines(self) -> list[str]:
-        """The plan for a reader."""
         head = f"{len(self.queries.asked):,} tables with {self.queries.count:,} cells: {self.mechanism.name}"
         return self._compared(head, [])
-
-    def half_widths(self, level: float = 0.95, spend: Amount = 1) -> NDArray[np.float64]:
-        """(tables,): each cell's error is at most this with probability *at least* ``level``, each on its own.
-
-        Raises: UnsupportedCombination unless 0 < level < 1.
-        """
-        blank = NoisyTables((), self.mechanism.divisors)
-        return MarginalAnswers(self.mechanism, blank, exact_amount(spend, "spend"), None).half_widths(level)
 
 
 def plan_tables(

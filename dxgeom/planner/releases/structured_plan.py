@@ -12,35 +12,34 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import LatticeNoise
-from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.planner.amounts import Amount, exact_amount, spend_for
-from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.amounts import spend_for
+from dxgeom.planner.candidates import CandidateResult
+from dxgeom.planner.releases.releasable import KnownErrors, Releasable
 from dxgeom.universe.people.people import people_in_words
 
 Shown = TypeVar("Shown")
 _WORST = {"mse": "total MSE", "max": "worst MSE"}
 
 
-class StructuredPlan(Releasable[Shown], Displayed):
+class StructuredPlan(Releasable[Shown]):
     """How very many counts are answered with noise in parts that they share; a subclass is a dataclass of these fields.
 
     ``losses``: the objective at spend 1 of each kind of noise that was tried, by name, rounding left out.
     ``lower_bound``: no additive noise that stretches to every spend has less; 0 where none is known.
     """
 
+    why = "of the noise that was tried, which losses lists, the least; or as it was named, or its file says"
     asked: ClassVar[str]
     """What has an error each, in words: tables, boxes."""
+    one: ClassVar[str]
+    """One of them."""
+    counted: ClassVar[str]
+    """Each of what is in it."""
     digest_title: ClassVar[str]
 
-    metric: VerifiedMetric
-    mechanism: LatticeNoise[Any]
     losses: Mapping[str, float]
-    objective: Literal["mse", "max"]
-    lower_bound: float
 
     @property
     @abstractmethod
@@ -53,18 +52,40 @@ class StructuredPlan(Releasable[Shown], Displayed):
         return self.losses[self.mechanism.name]
 
     @property
-    def gap(self) -> float:
-        """The loss over the lower bound."""
-        return 1.0 if self.loss == 0 else self.loss / self.lower_bound if self.lower_bound > 0 else math.inf
+    def records(self) -> int | None:
+        """Their public number, where it was stated."""
+        records: int | None = self.queries.records
+        return records
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        """Of tables; None of what has one cell each."""
+        return None
+
+    def cells(self, place: int) -> str:
+        """How many cells the one at a place has, in words."""
+        return "1" if self.shapes is None else " × ".join(map(str, self.shapes[place])) or "1"
+
+    @property
+    def candidates(self) -> tuple[CandidateResult, ...]:
+        said = "built, and only its loss was found"
+        return tuple(CandidateResult(name, None, reason=said, loss=loss) for name, loss in self.losses.items())
 
     @property
     def noise(self) -> Literal["gaussian", "pure"]:
-        """What is known of the noise beside the promise, for curves of what many releases tell."""
         return "gaussian" if self.mechanism.normal else "pure"
 
-    def rmse(self, spend: Amount = 1) -> NDArray[np.float64]:
-        """Root mean squared error (boxes,) of each, or (tables,) of the least exact cell of each, rounding included."""
-        return np.asarray(np.sqrt(self.mechanism.mean_squares(exact_amount(spend, "spend"))))
+    @property
+    def rounding_biases(self) -> NDArray[np.float64]:
+        """None: counts add up no numbers."""
+        return self.biases
+
+    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
+        return self._blank_answers(spend)
+
+    @property
+    def wants_errors(self) -> bool:
+        return any(self._errors)
 
     @property
     def least_spend(self) -> Fraction:
@@ -72,7 +93,7 @@ class StructuredPlan(Releasable[Shown], Displayed):
 
         Raises: UnsupportedCombination when none was, or rounding to the lattice alone is more.
         """
-        if not any(self._errors):
+        if not self.wants_errors:
             raise UnsupportedCombination(
                 f"the least spend is for {self.asked} that were asked for with certain 'errors'"
             )
@@ -81,7 +102,6 @@ class StructuredPlan(Releasable[Shown], Displayed):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest(f"plan of {self.digest_title}", self.mechanism.fingerprint)
 
     @abstractmethod
@@ -89,7 +109,6 @@ class StructuredPlan(Releasable[Shown], Displayed):
         """How many of what are asked, and how they are measured, ready for JSON."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "objective": self.objective,
@@ -105,7 +124,13 @@ class StructuredPlan(Releasable[Shown], Displayed):
         title, width = _WORST[self.objective], max(map(len, self.losses))
         rows = [f"  {name:<{width}} {title} {loss:.6g}" for name, loss in self.losses.items()]
         rows += [] if self.metric.people is None else [f"  {self.metric.people.sentence}"]
+        return [head, *rows, *measured, *([self.bound_in_words] if self.lower_bound > 0 else [])]
+
+    @property
+    def bound_in_words(self) -> str:
         if not self.lower_bound > 0:
-            return [head, *rows, *measured]
-        foot = f"no additive noise that stretches to every spend has a {title} below {self.lower_bound:.6g}: this plan "
-        return [head, *rows, *measured, f"{foot}is within a factor {self.gap:.3g} of it"]
+            return super().bound_in_words
+        return (
+            f"no additive noise that stretches to every spend has a {_WORST[self.objective]} below "
+            f"{self.lower_bound:.6g}: this plan is within a factor {self.gap:.3g} of it"
+        )

@@ -13,40 +13,54 @@ from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.releases.rehearsal import RECORDS
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
+from dxgeom.planner.unknown import Unknown
+from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import DatabaseTask
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class DatabasePlan(TaskKindPlan[SyntheticAnswers]):
+@dataclass(frozen=True, eq=False, repr=False)
+class DatabasePlan(Releasable[SyntheticAnswers]):
     """How a small database is picked. ``records``: the public number of records, None where nobody says."""
 
     asked: DatabaseTask
     mechanism: SmallDatabaseMechanism = field(repr=False)
     records: int | None
 
+    @property
+    def queries(self) -> LinearQueries:
+        return self.asked.workload
+
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest("plan of a small database", self.mechanism.fingerprint, self.asked.fingerprint)
 
     def _releasing(self) -> Releasing[SyntheticAnswers]:
         purpose = f"a database of {self.asked.rows} records for {self.asked.workload.count} queries"
-        blank = SmallDatabase((0,) * self.asked.rows, self.records or RECORDS, self.mechanism.queries)
-        return Releasing(self.mechanism, purpose, self._said, blank, self.records)
+        return Releasing(self.mechanism, purpose, self._said, self._blank(self.records or RECORDS), self.records)
+
+    def _blank(self, records: int) -> SmallDatabase:
+        return SmallDatabase((0,) * self.asked.rows, records, self.mechanism.queries)
+
+    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
+        number = records or self.records
+        if number is None:
+            raise Unknown(
+                "how far off a small database is grows with the number of records", "half_widths(records=...) takes it"
+            ).refusal
+        return self._said(self._blank(number), spend, number)
 
     def _said(self, made: SmallDatabase, spend: Fraction, records: int | None) -> SyntheticAnswers:
         del records
         return SyntheticAnswers(self.asked, made, self.mechanism, spend)
 
-    def error_bound(self, spend: Amount = 1, level: float = 0.95, records: int | None = None) -> float:
+    def error_bound(self, spend: Amount | None = None, level: float = 0.95, records: int | None = None) -> float:
         """With probability *at least* ``level`` no answer is further from the truth than this, whatever the data."""
-        return self.mechanism.error_bound(records or self.records or RECORDS, level, amount_of(spend))
+        return self.mechanism.error_bound(records or self.records or RECORDS, level, self.spend_of_figures(spend))
 
-    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
         number = (
             f"{self.records:,} records" if self.records else f"{RECORDS:,} records (nobody says how many there are)"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
@@ -13,11 +13,13 @@ from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombi
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.changed_queries import public_records
+from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.options import DATABASE, MWEM
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.tasks.database_plan import DatabasePlan, plan_database
 from dxgeom.planner.tasks.synthesis_plan import SynthesisPlan, plan_synthesis
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
@@ -60,21 +62,38 @@ class FamilyCandidate:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FamilyPlan(Releasable[Any]):
     """How linear queries are answered by one of several families; reusable for many releases, each charged on its own.
 
-    ``chosen``: the plan of the family that was named, or of the one with the smallest proved bound at ``spend``.
+    ``chosen``: the plan of the family that was named, or of the one with the smallest proved bound at ``compared_at``.
     ``candidates``: what was compared, and what could not be.
     """
+
+    no_loss = Unknown(
+        "families are compared by their proved bounds", "candidates have these; plan.chosen has its own loss"
+    )
+    no_list = Unknown("a family is told by the plan of it", "ask plan.chosen")
+    why = "it was named, or has the smallest proved bound"
 
     metric: VerifiedMetric = field(repr=False)
     queries: LinearQueries = field(repr=False)
     chosen: FamilyMember
     family: str
-    candidates: tuple[FamilyCandidate, ...]
-    spend: Fraction
+    candidates: tuple[FamilyCandidate, ...] = field()
+    compared_at: Fraction = field()
     records: int | None
+
+    @property
+    def comparison(self) -> CandidateComparison:
+        """That of the chosen plan."""
+        return self.chosen.comparison
+
+    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
+        return self.chosen._known(spend, records)
+
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[str]:
+        return self.chosen.statements(self.spend_of_figures(spend), level)
 
     @property
     def fingerprint(self) -> str:
@@ -121,13 +140,12 @@ class FamilyPlan(Releasable[Any]):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "family": self.family,
             "candidates": [one.as_dict() for one in self.candidates],
             "level": LEVEL,
-            "compared_at_spend": str(self.spend),
+            "compared_at_spend": str(self.compared_at),
             "records": self.records,
             **people_in_words(self.metric.people),
             "warnings": list(self.warnings),
@@ -136,10 +154,9 @@ class FamilyPlan(Releasable[Any]):
         }
 
     def lines(self) -> list[str]:
-        """The plan for a reader."""
         head = (
-            f"{self.queries.count} queries by {self.family}: the largest error of any answer at spend {self.spend}, "
-            f"proved at {LEVEL:.0%} for all at once, whatever the data"
+            f"{self.queries.count} queries by {self.family}: the largest error of any answer at spend "
+            f"{self.compared_at}, proved at {LEVEL:.0%} for all at once, whatever the data"
         )
         return [head, *(f"  {one.name:<15} {_told(one)}" for one in self.candidates), *self.warnings]
 

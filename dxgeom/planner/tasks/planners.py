@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias, final
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.quantile_plan import QuantilePlan
+from dxgeom.planner.releases.releasable import Releasable
 from dxgeom.planner.tasks.database_plan import plan_database
-from dxgeom.planner.tasks.planned_task import TaskKindPlan
 from dxgeom.planner.tasks.selection_plan import plan_selection
 from dxgeom.planner.tasks.series_plan import plan_series
 from dxgeom.planner.tasks.synthesis_plan import plan_synthesis
@@ -44,8 +44,9 @@ class Planning:
     queries: Callable[[TaskWithShare, LinearQueries | QuantileQueries], Plan | QuantilePlan]
 
 
-PartPlan: TypeAlias = Plan | QuantilePlan | TaskKindPlan[Any]
-"""The plan of one task."""
+PartPlan: TypeAlias = Releasable[Any]
+"""The plan of one task: of queries as a search decided it; of others all follows from policy, task and numbers that are
+public."""
 
 
 def _queries(planning: Planning, asked: QueriesTask) -> PartPlan:

@@ -12,24 +12,27 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.tasks.selected import SelectedCandidate
+from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import SelectTask
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class SelectionPlan(TaskKindPlan[SelectedCandidate]):
+@dataclass(frozen=True, eq=False, repr=False)
+class SelectionPlan(Releasable[SelectedCandidate]):
     """How the best of several candidates is selected. ``records``: their public number, None where nobody says."""
 
     asked: SelectTask
     mechanism: Selection = field(repr=False)
     records: int | None
 
+    @property
+    def queries(self) -> LinearQueries:
+        return self.asked.candidates
+
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answer's law depends on."""
         return canonical_digest("plan of a selection", self.mechanism.fingerprint, self.asked.fingerprint)
 
     def _releasing(self) -> Releasing[SelectedCandidate]:
@@ -44,9 +47,9 @@ class SelectionPlan(TaskKindPlan[SelectedCandidate]):
         del records
         return SelectedCandidate(self.asked, self.mechanism, place, spend)
 
-    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
-        below = self.mechanism.shortfall(level, amount_of(spend))
-        expected = self.mechanism.expected_shortfall(amount_of(spend))
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
+        below = self.mechanism.shortfall(level, self.spend_of_figures(spend))
+        expected = self.mechanism.expected_shortfall(self.spend_of_figures(spend))
         proved = (
             f"proved: with probability {level:g} the score of the one picked is less than {below:.4g} below the best, "
             f"on average less than {expected:.4g}"

@@ -21,8 +21,7 @@ from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.releases.reading import TableOfOneRecord
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.tasks.asked import SeriesTask
 from dxgeom.universe.universe import Universe
@@ -111,8 +110,8 @@ class SeriesAnswers(ShownAnswers):
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class SeriesPlan(TaskKindPlan[SeriesAnswers]):
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesPlan(Releasable[SeriesAnswers]):
     """How the readings of one record are answered. ``steps``: of each reading, what each value is in lattice steps."""
 
     asked: SeriesTask
@@ -123,7 +122,6 @@ class SeriesPlan(TaskKindPlan[SeriesAnswers]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest("plan of a series", self.mechanism.fingerprint, self.asked.fingerprint, self.steps)
 
     def _releasing(self) -> Releasing[SeriesAnswers]:
@@ -134,6 +132,9 @@ class SeriesPlan(TaskKindPlan[SeriesAnswers]):
     def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> SeriesAnswers:
         del records
         return SeriesAnswers(self.asked, self.mechanism, values, spend)
+
+    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
+        return self._blank_answers(spend)
 
     def _taken(self, data: Any) -> Any:
         """A table with one row as its readings; readings in lattice steps as they are."""
@@ -150,14 +151,10 @@ class SeriesPlan(TaskKindPlan[SeriesAnswers]):
         choose = np.random.default_rng().choice
         return [int(choose(steps)) for steps in self.steps]
 
-    @property
-    def made_up_readings(self) -> Any:
-        """Readings of a record that is made up, for rehearsals."""
-        return self._made_up(1)
-
-    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
-        width = self.mechanism.joint_half_width(level, amount_of(spend))
-        error, number = self.mechanism.root_mean_square / float(amount_of(spend)), len(self.asked.attributes)
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
+        width = self.mechanism.joint_half_width(level, self.spend_of_figures(spend))
+        error = self.mechanism.root_mean_square / float(self.spend_of_figures(spend))
+        number = len(self.asked.attributes)
         return (
             f"none of {number} readings is off by more than {width:.4g}, with probability {level:g} "
             f"for all at once; root mean square {error:.4g} each, of values as the policy rounds them",

@@ -18,16 +18,21 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.releases.rehearsal import RECORDS
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
+from dxgeom.planner.unknown import Unknown
+from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import SynthesisTask
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class SynthesisPlan(TaskKindPlan[SyntheticAnswers]):
+@dataclass(frozen=True, eq=False, repr=False)
+class SynthesisPlan(Releasable[SyntheticAnswers]):
     """How synthetic records are learnt. ``records``: the public number of records, None where nobody says."""
+
+    no_errors = Unknown(
+        "how far off synthetic records are is proved of what was measured", "it is told with the answers"
+    )
 
     asked: SynthesisTask
     weights: Mwem = field(repr=False)
@@ -40,9 +45,12 @@ class SynthesisPlan(TaskKindPlan[SyntheticAnswers]):
             return self.weights
         return followed_by(self.weights, by_graphical_model, f"mwem, {self.asked.estimate}")
 
+    @property
+    def queries(self) -> LinearQueries:
+        return self.asked.workload
+
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         return canonical_digest("plan of synthetic records", self.mechanism.fingerprint, self.asked.fingerprint)
 
     def _releasing(self) -> Releasing[SyntheticAnswers]:
@@ -60,11 +68,11 @@ class SynthesisPlan(TaskKindPlan[SyntheticAnswers]):
         look = LastLook(np.zeros(count), 1.0)
         return SyntheticHistogram(self.weights.start, self.weights.asked, self.records or RECORDS, (nothing,), look)
 
-    def rounds_at(self, spend: Amount = 1, records: int | None = None) -> int:
+    def rounds_at(self, spend: Amount | None = None, records: int | None = None) -> int:
         """The rounds at a spend, 0 where everything is measured at once; reads no data."""
-        return self.weights.rounds_for(records or self.records or RECORDS, amount_of(spend))
+        return self.weights.rounds_for(records or self.records or RECORDS, self.spend_of_figures(spend))
 
-    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
         rounds = self.rounds_at(spend)
         number = (
             f"{self.records:,} records" if self.records else f"{RECORDS:,} records (nobody says how many there are)"

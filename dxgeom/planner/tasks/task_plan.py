@@ -9,8 +9,6 @@ from functools import cached_property
 from types import NoneType
 from typing import Any, final
 
-import numpy as np
-
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import in_sequence
@@ -20,12 +18,11 @@ from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.quantile_plan import QuantilePlan
-from dxgeom.planner.releases.releasable import Releasable, Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan
+from dxgeom.planner.quantile_plan import QuantilePlan, agreed_records
+from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.tasks.planners import PLANNERS, PartPlan, Planning
-from dxgeom.planner.tasks.series_plan import SeriesPlan
 from dxgeom.planner.tasks.task_answers import TaskAnswers
+from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
@@ -35,20 +32,44 @@ _REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss, NotANormBall, Certi
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TaskPlan(Releasable[TaskAnswers]):
     """How several tasks are answered; reusable for many releases, each charged once for all tasks.
 
     ``parts``: the plan of each task, in their order; it has its task's share of a release's spend. ``records``: their
-    public number, None where it was not stated; ``spend``: at which forms of quantiles were compared.
+    public number, None where it was not stated; ``compared_at``: the spend at which forms of quantiles were compared.
+    What is known of errors is that of all tasks, one after the other, each at its share; where a task has none, it
+    refuses.
     Guarantee: that of the parts, at the whole spend: what several answers about the same records cost adds up.
     """
+
+    no_loss = Unknown("each task has a loss and a bound of its own", "take those of plan.parts")
+    no_list = Unknown("each task is told by itself", "ask the plan of a task, plan.parts")
+    why = "each task is planned by itself"
 
     metric: VerifiedMetric = field(repr=False)
     tasks: Tasks
     parts: tuple[PartPlan, ...]
     records: int | None
-    spend: Fraction
+    compared_at: Fraction = field()
+
+    @property
+    def queries(self) -> Tasks:
+        return self.tasks
+
+    @property
+    def candidates(self) -> tuple[Any, ...]:
+        """Those of each task."""
+        return tuple(one for part in self.parts for one in part.candidates)
+
+    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
+        known: list[Any] = []
+        for task, part in zip(self.tasks.parts, self.parts, strict=True):
+            try:
+                known.append(part._known(task.share * spend, records))
+            except UnsupportedCombination as error:
+                raise UnsupportedCombination(f"task '{task.name}': {error}") from error
+        return TaskAnswers(self.tasks, tuple(known), spend)
 
     @cached_property
     def mechanism(self) -> Mechanism[Any, Any]:
@@ -57,7 +78,6 @@ class TaskPlan(Releasable[TaskAnswers]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
         parts = [part.fingerprint for part in self.parts]
         return canonical_digest("plan of tasks", self.mechanism.fingerprint, parts, self.tasks.fingerprint)
 
@@ -68,15 +88,18 @@ class TaskPlan(Releasable[TaskAnswers]):
         return Releasing(self.mechanism, purpose, self._said, blanks, self._made_up_records, taken)
 
     def _made_up(self, records: int) -> Any:
-        (first, *_) = self.parts
-        return first.made_up_readings if isinstance(first, SeriesPlan) else super()._made_up(records)
+        return self.parts[0]._made_up(records) if len(self.parts) == 1 else super()._made_up(records)
 
     @property
     def least_spend(self) -> Fraction | None:
         """The smallest spend at which all answers have the errors that were asked for; None where none were."""
         each = zip(self.parts, self.tasks.shares, strict=True)
-        least = [part.least_spend / share for part, share in each if isinstance(part, Plan) and part.objective.wanted]
+        least = [part.at_spend() / share for part, share in each if part.wants_errors]
         return max(least, default=None)
+
+    @property
+    def wants_errors(self) -> bool:
+        return any(part.wants_errors for part in self.parts)
 
     @property
     def _made_up_records(self) -> int | None:
@@ -89,7 +112,6 @@ class TaskPlan(Releasable[TaskAnswers]):
         return TaskAnswers(self.tasks, tuple(said), spend)
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan ready for JSON."""
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
             "tasks": [
@@ -98,16 +120,19 @@ class TaskPlan(Releasable[TaskAnswers]):
             ],
             "records": self.records,
             **people_in_words(self.metric.people),
-            "compared_at_spend": str(self.spend),
+            "compared_at_spend": str(self.compared_at),
             "fingerprint": self.fingerprint,
         }
 
-    def statements(self, spend: Amount, level: float = 0.95) -> tuple[tuple[str, ...], ...]:
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[tuple[str, ...], ...]:
         """For each task what holds of its errors at a spend of all, in sentences."""
-        amount = exact_amount(spend, "spend")
-        return tuple(
-            _statements(part, amount * share, level) for part, share in zip(self.parts, self.tasks.shares, strict=True)
-        )
+        amount = self.spend_of_figures(spend)
+        each = zip(self.parts, self.tasks.shares, strict=True)
+        return tuple(tuple(part.statements(amount * share, level=level)) for part, share in each)
+
+    def lines(self) -> list[str]:
+        each = zip(self.tasks.parts, self.statements(), strict=True)
+        return [f"'{task.name}': {sentence}" for task, sentences in each for sentence in sentences]
 
 
 def plan_tasks(
@@ -131,7 +156,7 @@ def plan_tasks(
     require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
     if metric.universe is None or not metric.universe.lists_the_same_records(tasks.universe):
         raise UnsupportedCombination("the tasks are about other records than the metric: load both from one policy")
-    number = _public(metric, tasks, records)
+    number = agreed_records(metric, tasks.records, records, "as the file says")
     tasks, amount = replace(tasks, records=number), exact_amount(spend, "spend")
     parts = []
     for task in tasks.parts:
@@ -142,35 +167,5 @@ def plan_tasks(
     return TaskPlan(metric, tasks, tuple(parts), number, amount)
 
 
-def _public(metric: VerifiedMetric, tasks: Tasks, given: int | None) -> int | None:
-    """The number of records that the tasks and the caller agree on."""
-    if given is not None and metric.absent is not None:
-        raise UnsupportedCombination("the policy keeps the number of records private: leave 'records' out")
-    if given is not None and (given < 1 or tasks.records not in (None, given)):
-        known = "a positive number" if tasks.records is None else f"{tasks.records:,}, as the file says"
-        raise UnsupportedCombination(f"the number of records is {known}; found {given:,}")
-    return tasks.records if given is None else int(given)
-
-
 def _as_it_is(data: Any) -> Any:
     return data
-
-
-def _statements(part: PartPlan, spend: Fraction, level: float) -> tuple[str, ...]:
-    if isinstance(part, TaskKindPlan):
-        return part.statements(spend, level)
-    if isinstance(part, QuantilePlan):
-        return part.statements(spend, level=level)
-    widths = part.half_widths(level, spend)
-    known = np.flatnonzero(np.isfinite(widths))
-    unknown = (
-        "" if known.size == widths.size else "; the bars of the others need numbers of records that are released, too"
-    )
-    if not known.size:
-        return (f"{part.queries.count} answers by {part.mechanism.name}{unknown}",)
-    worst = int(known[widths[known].argmax()])
-    which = "each" if known.size == widths.size else str(known.size)
-    return (
-        f"{which} of {part.queries.count} answers by {part.mechanism.name} is off by at most {widths[worst]:.4g} "
-        f"('{part.queries.names[worst]}', the widest) with probability {level:g}{unknown}",
-    )

@@ -12,24 +12,27 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.tasks.planned_task import TaskKindPlan, amount_of
+from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.tasks.selected_few import SelectedFew
+from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import SelectTask
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class TopPlan(TaskKindPlan[SelectedFew]):
+@dataclass(frozen=True, eq=False, repr=False)
+class TopPlan(Releasable[SelectedFew]):
     """How the best few of several candidates are selected. ``records``: their public number, None where nobody says."""
 
     asked: SelectTask
     mechanism: TopSelection = field(repr=False)
     records: int | None
 
+    @property
+    def queries(self) -> LinearQueries:
+        return self.asked.candidates
+
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that the answer's law depends on."""
         return canonical_digest("plan of the best few", self.mechanism.fingerprint, self.asked.fingerprint)
 
     def _releasing(self) -> Releasing[SelectedFew]:
@@ -44,8 +47,8 @@ class TopPlan(TaskKindPlan[SelectedFew]):
         del records
         return SelectedFew(self.asked, self.mechanism, places, spend)
 
-    def statements(self, spend: Amount = 1, level: float = 0.95) -> tuple[str, ...]:
-        below = self.mechanism.shortfall(level, amount_of(spend))
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
+        below = self.mechanism.shortfall(level, self.spend_of_figures(spend))
         return (
             f"proved: with probability {level:g}, for every place at once, the score of the one picked is less than "
             f"{below:.4g} below the best for that place; picked one after the other by {self.mechanism.law}, at equal "

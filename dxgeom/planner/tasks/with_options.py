@@ -8,7 +8,6 @@ from typing import Any
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.comparing.interruption import uninterrupted
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import NAMED_FAMILIES, PlanOptions
 from dxgeom.planner.plan import Plan
@@ -48,7 +47,7 @@ def tasks_with(
         if isinstance(queries, QuantileQueries):
             return plan_quantiles(metric, queries, records=tasks.records or options.records, spend=share)
         found: Plan = plan(metric, queries, mechanism=options.mechanism, **_of_noise(options, objective))
-        return uninterrupted(found)
+        return found.uninterrupted()
 
     return plan_tasks(metric, tasks, planned, records=options.records, spend=spend)
 
@@ -70,7 +69,7 @@ def family_with(
 
     def noise() -> Plan:
         found: Plan = plan(metric, queries, **_of_noise(options, objective))
-        return uninterrupted(found)
+        return found.uninterrupted()
 
     return plan_family(metric, queries, options.mechanism, noise, records=options.records, spend=spend)
 

@@ -50,7 +50,7 @@ class Facts:
     def records(self) -> int | None:
         """The public number of records, where it was stated or told."""
         found = None if self.plan is None else self.plan.records or self.plan.queries.records
-        found = found if self.stated is None else self.stated.records
+        found = found if self.stated is None else self.stated.plan.records
         return found or next((one.records for one in self.releases if one.records is not None), None)
 
     @property

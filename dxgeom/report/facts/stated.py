@@ -9,6 +9,7 @@ from typing import Final, TypeAlias, final
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.quantile_plan import QuantilePlan
+from dxgeom.planner.releases.structured_plan import StructuredPlan
 from dxgeom.planner.tasks.task_plan import TaskPlan
 from dxgeom.report.facts.exactness import LEVEL
 from dxgeom.universe.columns import plain
@@ -47,13 +48,6 @@ class StatedPlan:
     plan: OtherPlan
 
     @property
-    def records(self) -> int | None:
-        """The public number of records, where it was stated."""
-        if isinstance(self.plan, (MarginalPlan, BoxPlan)):
-            return self.plan.queries.records
-        return self.plan.records
-
-    @property
     def questions(self) -> tuple[str, str]:
         """What is asked in words, and its SHA-256."""
         plan = self.plan
@@ -68,16 +62,11 @@ class StatedPlan:
 
     def tables(self, spend: Fraction) -> tuple[TableErrors, ...]:
         """Of whole tables, and of boxes, the error of each at a spend; nothing for other plans."""
-        if isinstance(self.plan, BoxPlan):
-            widths = self.plan.half_widths(LEVEL, spend).tolist()
-            return tuple(
-                TableErrors(name, "1", width) for name, width in zip(self.plan.queries.names, widths, strict=True)
-            )
-        if not isinstance(self.plan, MarginalPlan):
+        plan = self.plan
+        if not isinstance(plan, StructuredPlan):
             return ()
-        queries = self.plan.queries
-        each = zip(queries.names, queries.shapes, self.plan.half_widths(LEVEL, spend).tolist(), strict=True)
-        return tuple(TableErrors(name, " × ".join(map(str, shape)) or "1", width) for name, shape, width in each)
+        each = zip(plan.queries.names, plan.half_widths(LEVEL, spend).tolist(), strict=True)
+        return tuple(TableErrors(name, plan.cells(place), width) for place, (name, width) in enumerate(each))
 
     def statements(self, spend: Fraction) -> tuple[Statement, ...]:
         """What holds of each query for quantiles, or each task, at a spend; nothing for whole tables."""

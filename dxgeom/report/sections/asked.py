@@ -147,11 +147,11 @@ def stated_blocks(stated: StatedPlan, spend: Fraction) -> tuple[Block, ...]:
     """Each question beside what holds of its errors at a spend."""
     tables = stated.tables(spend)
     if tables:
-        return _of_tables(tables, stated.records, spend)
+        return _of_tables(tables, stated.plan.records, spend)
     statements = stated.statements(spend)
     columns = ShownColumn("Question"), ShownColumn("What is asked"), ShownColumn("What holds of its errors")
     rows = tuple((one.name, one.asked, one.holds) for one in statements[:MOST_ROWS])
-    guessed = any("1,000 records" in one.holds for one in statements) and stated.records is None
+    guessed = any("1,000 records" in one.holds for one in statements) and stated.plan.records is None
     said = (
         f"At spend {amount(spend)}. What is no estimate holds whatever the data. Probability 0.95 is 19 times in 20. A "
         "rank is the place of a record when all stand in order. There is no column of ordinary noise: these errors are "

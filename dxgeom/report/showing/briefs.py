@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from dxgeom.universe.columns import plain
@@ -10,8 +10,13 @@ from dxgeom.universe.columns import plain
 
 def brief(thing: object) -> str:
     """The line; for what is not known here Python's own."""
-    say = _BRIEFS.get(type(thing).__name__)
+    say = _BRIEFS.get(name_of(thing, _BRIEFS))
     return object.__repr__(thing) if say is None else f"<{type(thing).__name__} {say(thing)}>"
+
+
+def name_of(thing: object, known: Collection[str]) -> str:
+    """What it is called among those that are known: by its class, or one that this is of; '' where by none."""
+    return next((one.__name__ for one in type(thing).__mro__ if one.__name__ in known), "")
 
 
 def _policy(policy: Any) -> str:
@@ -28,11 +33,15 @@ def _certificate(certificate: Any) -> str:
 
 
 def _plan(plan: Any) -> str:
-    errors = plan.rmse()
+    errors = plan.plan.rmse()
     return (
         f"of {plan.metric.title!r}: {plan.queries.count:,} queries by {plan.mechanism.name}, rmse "
         f"{errors.min():.3g} to {errors.max():.3g} at spend 1"
     )
+
+
+def _any_plan(plan: Any) -> str:
+    return f"of {plan.mechanism.account.policy_name!r}: {plan.releasing.purpose}"
 
 
 def _candidate(candidate: Any) -> str:
@@ -59,6 +68,7 @@ _BRIEFS: Final[dict[str, Callable[[Any], str]]] = {
     "VerifiedMetric": _metric,
     "MetricCertificate": _certificate,
     "Plan": _plan,
+    "Releasable": _any_plan,
     "CandidateResult": _candidate,
     "Release": _release,
     "Ledger": _ledger,

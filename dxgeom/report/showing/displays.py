@@ -6,6 +6,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from dxgeom.report.showing.briefs import name_of
+
 if TYPE_CHECKING:
     from dxgeom.report.document.document import Document
 
@@ -14,6 +16,7 @@ _HOMES: Final = {
     "VerifiedMetric": "metrics",
     "MetricCertificate": "metrics",
     "Plan": "plans",
+    "Releasable": "plans",
     "CandidateResult": "plans",
     "Release": "releases",
     "Ledger": "ledgers",
@@ -23,7 +26,7 @@ _HOMES: Final = {
 
 def document_for(thing: object) -> Document:
     """What a notebook shows of it."""
-    name = type(thing).__name__
+    name = name_of(thing, _HOMES)
     say: Callable[[Any], Document] = getattr(import_module(f"dxgeom.report.showing.{_HOMES[name]}"), name.lower())
     return say(thing)
 

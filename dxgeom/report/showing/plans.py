@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.candidates import CandidateResult, title_of
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.releases.releasable import Releasable
 from dxgeom.report.document.blocks import Block, Code, Paragraph, Picture, Section, ShownColumn, ShownTable, Words
 from dxgeom.report.document.document import Document
 from dxgeom.report.drawing.answer_bars import improvement_dots
@@ -24,6 +26,7 @@ from dxgeom.wording.numbers import amount, digits, plus_minus
 
 def plan(shown: Plan) -> Document:
     """± of each answer beside ordinary noise, and the candidates."""
+    shown = shown.plan
     widths, ordinary = _widths(shown)
     spend = amount(shown.metric.budget)
     short = Paragraph(
@@ -56,6 +59,16 @@ def plan(shown: Plan) -> Document:
     return Document("Plan", shown.metric.title, "", facts, sections, shown.fingerprint)
 
 
+def releasable(shown: Releasable[Any]) -> Document:
+    """What any other plan says of itself."""
+    short = Section(0, "In short", tuple(map(Paragraph, shown.lines())))
+    facts: tuple[tuple[str, Words], ...] = (
+        ("Mechanism", shown.mechanism.name),
+        ("Fingerprint", (Code(shown.fingerprint[:12]),)),
+    )
+    return Document("Plan", shown.mechanism.account.policy_name, "", facts, (short,), shown.fingerprint)
+
+
 def candidateresult(shown: CandidateResult) -> Document:
     """What became of one candidate."""
     table = _candidates((shown,), shown.loss or 1.0)
@@ -64,6 +77,7 @@ def candidateresult(shown: CandidateResult) -> Document:
 
 def plan_scene(shown: Plan, about: tuple[str, ...]) -> Scene | None:
     """Improvement over ordinary noise as dots, or the noise of two answers."""
+    shown = shown.plan
     if about:
         unknown = [name for name in about if name not in shown.queries.names]
         if unknown or len(set(about)) != 2:

@@ -138,6 +138,10 @@ class MarginalQueries:
         """What each of ``columns`` is called."""
         return tuple(one.title for one in self.columns)
 
+    def name(self, place: int) -> str:
+        """The name of one table."""
+        return self.names[place]
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What each table is called."""

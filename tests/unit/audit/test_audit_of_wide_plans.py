@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 
 import dxgeom as dx
 from dxgeom.audit.plans.plan_audit import audit_plan
 from dxgeom.errors import CertificateRefused
+from dxgeom.planner.releases.releasable import PlanFile
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -77,7 +78,7 @@ def test_wide_plans_hold_and_hide_no_more_than_they_have_to(name, privacy):
     audit = audit_plan(plan)
     assert (audit.verdict, audit.not_audited) == ("holds", ())
     with pytest.raises(CertificateRefused, match="does not hide"):
-        audit_plan(SimpleNamespace(plan=plan, policy=policy_of(name, privacy, 1)))
+        audit_plan(replace(plan, file=PlanFile(policy_of(name, privacy, 1), None, "", None, str)))
 
 
 def test_what_is_no_plan_is_refused():
