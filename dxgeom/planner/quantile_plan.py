@@ -157,6 +157,9 @@ class QuantilePlan(Releasable[QuantileAnswers]):
             for part in self.parts
         )
 
+    def lines(self) -> list[str]:
+        return [f"'{name}': {said}" for name, said in zip(self.queries.names, self.statements(), strict=True)]
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},

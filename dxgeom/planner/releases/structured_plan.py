@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.planner.amounts import spend_for
+from dxgeom.planner.amounts import Amount, spend_for
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.releases.releasable import KnownErrors, Releasable
 from dxgeom.universe.people.people import people_in_words
@@ -82,6 +82,14 @@ class StructuredPlan(Releasable[Shown]):
 
     def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
         return self._blank_answers(spend)
+
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
+        widths = self.half_widths(level, spend)
+        worst = int(widths.argmax())
+        return (
+            f"each {self.counted} of {len(widths):,} {self.asked} by {self.mechanism.name} is off by at most "
+            f"{widths[worst]:.4g} ('{self.queries.name(worst)}', the widest) with probability {level:g}",
+        )
 
     @property
     def wants_errors(self) -> bool:

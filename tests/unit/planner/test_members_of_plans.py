@@ -102,6 +102,14 @@ def test_what_is_known_beforehand_is_what_the_answers_say(kind):
     assert np.array_equal(plan.rmse(spend), released.rmse)
 
 
+def test_tables_and_quantiles_are_told_as_what_they_are():
+    (said,) = loaded("tables, pure, plain, marginal-laplace").statements()
+    assert said.startswith("each cell of 4 tables by marginal-laplace is off by at most ")
+    plan = loaded("quantiles, groups")
+    each = zip(plan.lines(), plan.queries.names, plan.statements(), strict=True)
+    assert all(line == f"'{name}': {said}" for line, name, said in each)
+
+
 def test_errors_of_tasks_are_those_of_each_at_its_share():
     plan = loaded("tasks, pure, statistics").plan
     (part,), (share,) = plan.parts, plan.tasks.shares
