@@ -38,6 +38,8 @@ TIMES = os.environ.get("DXGEOM_TIMES")
 """The file that gets the CPU seconds of every test, most first; none where it is not set."""
 LONG = frozenset((Path(__file__).parent / "long_tests.txt").read_text(encoding="utf-8").splitlines())
 """Tests that took more than half a second of a processor when all were timed: they have the mark ``long``."""
+DAY = os.environ.setdefault("DXGEOM_DAY", str(int(time.time() // 86400)))
+"""The same for the processes that share the tests of one run."""
 PRIVACY = ("tests/laws/", "tests/statistical/", "tests/unit/audit/", "tests/unit/ledger/", "tests/unit/mechanisms/")
 """Where tests are of what privacy rests on: long ones come first, and are never left out for want of time."""
 _TIMES: list[tuple[float, str]] = []
@@ -90,8 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.nodeid in LONG:
             item.add_marker("long")
     if str(config.option.markexpr) == "long":
-        day = int(time.time() // 86400)
-        items.sort(key=lambda item: (not item.nodeid.startswith(PRIVACY), zlib.crc32(f"{day} {item.nodeid}".encode())))
+        items.sort(key=lambda item: (not item.nodeid.startswith(PRIVACY), zlib.crc32(f"{DAY} {item.nodeid}".encode())))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
