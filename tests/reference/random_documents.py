@@ -178,7 +178,7 @@ DATASET: Drawn = st.fixed_dictionaries(
     optional={
         "edition": st.sampled_from(("spring", 2026)),
         "people": st.just("disjoint"),
-        "budget": st.sampled_from((2, "0.5")),
+        "budget": st.sampled_from((2, "0.5", "none")),
     },
 )
 MORE: dict[str, Drawn] = {
