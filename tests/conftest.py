@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import settings
-from reference.project import POLICIES
+from reference.project import LONG_TESTS, POLICIES
 from services.postgres import PostgresServer
 from services.requirements import missing
 from services.spark import session_of
@@ -36,7 +36,7 @@ UNTIL = float(os.environ.get("DXGEOM_UNTIL", "inf"))
 """In seconds of the clock since 1970: long tests that have not begun by then are skipped, and counted."""
 TIMES = os.environ.get("DXGEOM_TIMES")
 """The file that gets the CPU seconds of every test, most first; none where it is not set."""
-LONG = frozenset((Path(__file__).parent / "long_tests.txt").read_text(encoding="utf-8").splitlines())
+LONG = frozenset(LONG_TESTS.read_text(encoding="utf-8").splitlines())
 """Tests that took more than half a second of a processor when all were timed: they have the mark ``long``."""
 DAY = os.environ.setdefault("DXGEOM_DAY", str(int(time.time() // 86400)))
 """The same for the processes that share the tests of one run."""

@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 from types import NoneType
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.numeric.exact_sums import LARGEST as MOST_RECORDS
 from dxgeom.universe.decimals import LARGEST, SMALLEST, NotANumber, exact, meant
+
+if TYPE_CHECKING:
+    from dxgeom.metrics.verification import VerifiedMetric
 
 Amount: TypeAlias = int | float | str | Decimal | Fraction
 _SLACK: Final = 1e-9
@@ -63,3 +66,13 @@ def require_records(records: object) -> None:
 def _parsed(text: str) -> Fraction:
     above, slash, below = text.partition("/")
     return exact(above) / exact(below) if slash else exact(text)
+
+
+def agreed_records(metric: VerifiedMetric, stated: int | None, given: int | None, says: str) -> int | None:
+    """The number of records that what is asked and the caller agree on. Raises: UnsupportedCombination."""
+    if given is not None and metric.absent is not None:
+        raise UnsupportedCombination("the policy keeps the number of records private: leave 'records' out")
+    if given is not None and (given < 1 or stated not in (None, given)):
+        known = "a positive number" if stated is None else f"{stated:,}, {says}"
+        raise UnsupportedCombination(f"the number of records is {known}; found {given:,}")
+    return stated if given is None else int(given)

@@ -9,12 +9,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.linear import biased, shapes  # whose files are loaded when one is tried
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_public_number
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.qhull import HullLimits
+from dxgeom.planner.amounts import agreed_records
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.universe.queries import LinearQueries
 
@@ -35,13 +36,9 @@ def public_records(metric: VerifiedMetric, queries: LinearQueries, stated: int |
 
     Raises: UnsupportedCombination when they disagree, or the policy keeps the number private.
     """
-    if stated is None:
-        return queries.records
-    require_public_number(metric, queries)
-    if stated < 1 or (queries.records is not None and queries.records != stated):
-        known = "a positive number" if queries.records is None else f"{queries.records:,}, as the queries say"
-        raise UnsupportedCombination(f"the number of records is {known}; found {stated:,}")
-    return stated
+    if stated is not None:
+        require_public_number(metric, queries)
+    return agreed_records(metric, queries.records, stated, "as the queries say")
 
 
 def require_something_to_save(sensitivity: Sensitivity, records: int, worth: float = WORTH_A_BIAS) -> None:

@@ -29,7 +29,7 @@ from dxgeom.mechanisms.quantiles.question import QuantileQuestion, quantile_ques
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount, agreed_records, exact_amount
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of
 from dxgeom.planner.options import AUTO
@@ -228,16 +228,6 @@ def _require_forms(forms: Any, queries: int) -> None:
             f"'forms' lists, for each of {queries} queries, the form of each question, such as ['transport']; leave it "
             "out to have them chosen"
         )
-
-
-def agreed_records(metric: VerifiedMetric, stated: int | None, given: int | None, says: str) -> int | None:
-    """The number of records that what is asked and the caller agree on. Raises: UnsupportedCombination."""
-    if given is not None and metric.absent is not None:
-        raise UnsupportedCombination("the policy keeps the number of records private: leave 'records' out")
-    if given is not None and (given < 1 or stated not in (None, given)):
-        known = "a positive number" if stated is None else f"{stated:,}, {says}"
-        raise UnsupportedCombination(f"the number of records is {known}; found {given:,}")
-    return stated if given is None else int(given)
 
 
 def _planned(metric: VerifiedMetric, asked: AskedQuantiles, chosen: _Chooser) -> PlannedQuantiles:

@@ -19,11 +19,12 @@ import tempfile
 from pathlib import Path
 
 from reference.example_policies import TABLES
+from reference.project import LONG_TESTS
 
 from golden.kinds.keeping import LEDGERS
 from golden.kinds.record import record_kinds, record_shown
 from golden.matrix import record_refusals
-from golden.recording import HERE, LONG_TESTS, machine, mechanism_record, names_of_tests, policy_record, write
+from golden.recording import HERE, machine, mechanism_record, names_of_tests, policy_record, write
 from golden.typical_mistakes.every import EVERY
 from golden.typical_mistakes.mistake import TEXTS, answered
 

@@ -53,7 +53,6 @@ from dxgeom.planner.candidates import build
 from dxgeom.planner.options import PlanOptions
 
 HERE = Path(__file__).parent / "recorded"
-LONG_TESTS = TESTS / "long_tests.txt"
 SEED = 20
 ROUNDING, NEAR = 1e-12, 1e-3
 """How far figures may be apart, relatively, on a machine other than the recorded one: metrics', and plans'."""

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 from reference.example_policies import TABLES
-from reference.project import TESTS
+from reference.project import LONG_TESTS, TESTS
 
-from golden.recording import HERE, LONG_TESTS, difference, mechanism_record, names_of_tests, policy_record, read
+from golden.recording import HERE, difference, mechanism_record, names_of_tests, policy_record, read
 
 
 def require_as_recorded(part, found):

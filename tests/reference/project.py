@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
+LONG_TESTS = TESTS / "long_tests.txt"
 POLICIES = ROOT / "policies"
 GUIDE = ROOT / "docs" / "guide"
 PAPERS = ROOT / "papers"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from dxgeom.cli.ledgers.words import LedgerFile
 from dxgeom.cli.terminal.failures import refusals
 from dxgeom.cli.terminal.options import Format, FormatOption
 from dxgeom.cli.terminal.printing import print_json, print_lines
-
-if TYPE_CHECKING:
-    pass
 
 
 def told(

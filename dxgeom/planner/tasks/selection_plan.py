@@ -48,8 +48,8 @@ class SelectionPlan(Releasable[SelectedCandidate]):
         return SelectedCandidate(self.asked, self.mechanism, place, spend)
 
     def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
-        below = self.mechanism.shortfall(level, self.spend_of_figures(spend))
-        expected = self.mechanism.expected_shortfall(self.spend_of_figures(spend))
+        amount = self.spend_of_figures(spend)
+        below, expected = self.mechanism.shortfall(level, amount), self.mechanism.expected_shortfall(amount)
         proved = (
             f"proved: with probability {level:g} the score of the one picked is less than {below:.4g} below the best, "
             f"on average less than {expected:.4g}"

@@ -152,9 +152,9 @@ class SeriesPlan(Releasable[SeriesAnswers]):
         return [int(choose(steps)) for steps in self.steps]
 
     def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
-        width = self.mechanism.joint_half_width(level, self.spend_of_figures(spend))
-        error = self.mechanism.root_mean_square / float(self.spend_of_figures(spend))
-        number = len(self.asked.attributes)
+        amount, number = self.spend_of_figures(spend), len(self.asked.attributes)
+        width = self.mechanism.joint_half_width(level, amount)
+        error = self.mechanism.root_mean_square / float(amount)
         return (
             f"none of {number} readings is off by more than {width:.4g}, with probability {level:g} "
             f"for all at once; root mean square {error:.4g} each, of values as the policy rounds them",

@@ -15,10 +15,10 @@ from dxgeom.mechanisms.contract.composition import in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount, agreed_records, exact_amount
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.quantile_plan import QuantilePlan, agreed_records
+from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.tasks.planners import PLANNERS, PartPlan, Planning
 from dxgeom.planner.tasks.task_answers import TaskAnswers

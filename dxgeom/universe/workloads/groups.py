@@ -45,9 +45,10 @@ class AnswerOrigin:
         """
         if not self.group:
             kind, _, what = self.query.partition(" of ")
-            own = kind in ("prefixes", "ranges") and name.startswith((f"{what} ", f"{what.partition('.')[2]} "))
+            own = kind in ("prefixes", "ranges") and name.startswith(tuple(f"{one} " for one in _called(what)))
             return own or kind == "matrix" or name == self.query or name.startswith(f"{self.query}: ")
-        ends = (", ".join(pairs) for pairs in product(*(_pairs(*one) for one in self.group)))
+        pairs = ([f"{one}={value}" for one in _called(column)] for column, value in self.group)
+        ends = map(", ".join, product(*pairs))
         return any(
             self._is_around(name[: found.start()], name[found.end() :])
             for end in ends
@@ -64,10 +65,10 @@ class AnswerOrigin:
         return not before and self.query == f"marginal of {', '.join(column for column, _ in self.group)}{after}"
 
 
-def _pairs(column: str, value: str) -> tuple[str, ...]:
-    """A column with its value, by its name alone or with its attribute's before it."""
+def _called(column: str) -> tuple[str, ...]:
+    """What names of answers call a column: its own name, or that with its attribute's before it."""
     attribute, _, own = column.partition(".")
-    return (f"{column}={value}", f"{own}={value}") if attribute and own else (f"{column}={value}",)
+    return (column, own) if attribute and own else (column,)
 
 
 @final
