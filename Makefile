@@ -43,7 +43,7 @@ test-services: .venv-services/ready
 	OMP_NUM_THREADS=1 DXGEOM_MUST_RUN=$(SERVICES) .venv-services/bin/python -m pytest -m service
 
 test-long: .venv/ready
-	$(PYTEST) -n auto --dist worksteal -m long
+	$(PYTEST) -n auto --dist load --maxschedchunk 1 -rs -m long
 
 # Writers of one ledger, and releases, killed a thousand times; audits of a hundred thousand fits, of ten million draws, and
 # of a million answers of every family through releases; random tables of people on every engine, counted by hand.

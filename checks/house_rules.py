@@ -1,15 +1,17 @@
 """What the project asks of its own code, as checks that fail: ``python checks/house_rules.py``.
 
 Rooms hold few files, files few lines, functions few lines; classes are abstract or final; solvers and compilers stay in
-files that say so; class names are used once; no test module imports another.
+files that say so; class names are used once; no test module imports another. The whole stays within ``budget.toml``.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +20,8 @@ PACKAGE = ROOT / "dxgeom"
 MOST_LINES_OF_A_FILE = 600
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_FILES_OF_A_ROOM = 30
+LINES_OF_A_SMALL_FILE = 150
+BUDGET = ROOT / "checks" / "budget.toml"
 BANNED_ROOMS = {"utils", "common", "helpers", "misc", "base"}
 KERNEL = "Kernel:"
 """A file that imports SciPy or numba says in its docstring, in a line that begins so, what of them it calls."""
@@ -28,7 +32,7 @@ NEITHER_ABSTRACT_NOR_FINAL = {"NamedTuple", "Protocol", "Enum", "IntEnum", "StrE
 
 def main() -> int:
     """Print every breach; 1 when there are any."""
-    rules = (rooms, files, functions, classes, class_names, kernels, tests)
+    rules = (rooms, files, functions, classes, class_names, kernels, tests, budgets)
     complaints = [f"{rule.__name__}: {where}: {what}" for rule in rules for where, what in rule()]
     print("\n".join(complaints) if complaints else "house rules: kept")
     return 1 if complaints else 0
@@ -54,7 +58,7 @@ def rooms() -> Breaches:
 def files() -> Breaches:
     """A file has at most so many lines."""
     for path in _sources(PACKAGE):
-        count = len(path.read_text(encoding="utf-8").splitlines())
+        count = _count(path)
         if count > MOST_LINES_OF_A_FILE:
             yield _at(path), f"{count} lines, at most {MOST_LINES_OF_A_FILE}"
 
@@ -62,7 +66,7 @@ def files() -> Breaches:
 def functions() -> Breaches:
     """A function has at most so many lines, its docstring not counted."""
     for path in _sources(PACKAGE):
-        for node in ast.walk(_tree(path)):
+        for node in _nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 count = _lines_without_docstring(node)
                 if count > MOST_LINES_OF_A_FUNCTION:
@@ -74,7 +78,7 @@ def classes() -> Breaches:
     for path in _sources(PACKAGE):
         if path.name == "errors.py":
             continue
-        for node in ast.walk(_tree(path)):
+        for node in _nodes(path):
             if isinstance(node, ast.ClassDef) and not (_is_final(node) or _is_abstract(node)):
                 yield f"{_at(path)}:{node.name}", "neither abstract nor @final"
 
@@ -96,19 +100,80 @@ def kernels() -> Breaches:
     for path in _sources(PACKAGE):
         tree = _tree(path)
         marked = any(line.startswith(KERNEL) for line in (ast.get_docstring(tree) or "").splitlines())
-        if marked != bool(KERNEL_LIBRARIES & {module.split(".")[0] for module in _imports(tree)}):
+        if marked != bool(KERNEL_LIBRARIES & {module.split(".")[0] for module in _imports(path)}):
             yield _at(path), f"marked '{KERNEL}' without need" if marked else f"imports a solver, but is no '{KERNEL}'"
 
 
 def tests() -> Breaches:
     """No test module imports another; what several need is a judge or a builder in ``tests/reference``."""
     for path in _sources(ROOT / "tests"):
-        for module in _imports(_tree(path)):
+        for module in _imports(path):
             if any(name.startswith("test_") for name in module.split(".")):
                 yield _at(path), f"imports the test module {module}"
 
 
-def _sources(folder: Path) -> Iterable[Path]:
+def budgets() -> Breaches:
+    """The package stays within ``budget.toml``. What is saved lowers a limit in the same change: none has room for more
+    than a hundredth of it."""
+    spent = {
+        "lines": sum(_count(path) for path in _sources(PACKAGE)),
+        "files": len(_sources(PACKAGE)),
+        "import_lines": sum(
+            (node.end_lineno or 0) - node.lineno + 1
+            for path in _sources(PACKAGE)
+            for node in _nodes(path)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        ),
+        "public_names": sum(len(_doors(path)) for path in PACKAGE.rglob("__init__.py")),
+        "names_at_the_top": len(_doors(PACKAGE / "__init__.py")),
+        "small_files_of_one_neighbour": len(_small_files_of_one_neighbour()),
+        "folders_below_the_second_level": sum(
+            len(path.parent.relative_to(PACKAGE).parts) > 2 for path in PACKAGE.rglob("__init__.py")
+        ),
+    }
+    limits = tomllib.loads(BUDGET.read_text(encoding="utf-8"))["limits"]
+    for name in spent.keys() ^ limits.keys():
+        yield name, f"is not both measured and limited in {_at(BUDGET)}"
+    for name in sorted(spent.keys() & limits.keys()):
+        if spent[name] > limits[name]:
+            yield name, f"{spent[name]:,}, at most {limits[name]:,}"
+        elif limits[name] - spent[name] > limits[name] // 100:
+            yield name, f"{spent[name]:,}: lower the limit of {limits[name]:,} in {_at(BUDGET)}"
+
+
+def _doors(path: Path) -> list[str]:
+    """The names that a room's ``__init__`` offers."""
+    guarded = (node for node in _tree(path).body if isinstance(node, ast.If))
+    imports = (line for block in guarded for line in block.body if isinstance(line, ast.ImportFrom))
+    return [alias.name for line in imports for alias in line.names]
+
+
+def _small_files_of_one_neighbour() -> list[str]:
+    """Files of few lines that one file imports, and it stands beside them."""
+    importers: defaultdict[str, set[Path]] = defaultdict(set)
+    for path in _sources(PACKAGE):
+        for module in set(_imports(path)):
+            importers[module].add(path)
+    found = []
+    for path in _sources(PACKAGE):
+        users = {user for user in importers[_at(path)[:-3].replace("/", ".")] if user.name != "__init__.py"}
+        if len(users) == 1 and users.pop().parent == path.parent and _count(path) < LINES_OF_A_SMALL_FILE:
+            found.append(_at(path))
+    return found
+
+
+@cache
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(_tree(path)))
+
+
+@cache
+def _count(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+@cache
+def _sources(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.py"))
 
 
@@ -116,13 +181,14 @@ def _at(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
+def _imports(path: Path) -> Iterator[str]:
     """Every module that is imported anywhere in the file; of ``from a import b`` both a and a.b."""
-    for node in ast.walk(tree):
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
