@@ -19,14 +19,15 @@ TOLERANCE = 1e-6
 
 
 class UnitNoise:
-    """Draws every unit vector once, and then nothing."""
+    """Of several draws, every unit vector once, and then nothing; of a single one, nothing."""
 
     def __init__(self, dimension):
         self.dimension = dimension
         self.concentrated = False
 
     def draw_whole(self, count, randomness, factor):
-        return np.vstack([np.eye(self.dimension, dtype=int), np.zeros((1, self.dimension), dtype=int)]).tolist()
+        units = np.eye(self.dimension, dtype=int)
+        return np.vstack([units[: count - 1], np.zeros((1, self.dimension), dtype=int)]).tolist()
 
 
 def driven(mechanism: AdditiveMechanism):
@@ -35,12 +36,12 @@ def driven(mechanism: AdditiveMechanism):
     driven = forged(mechanism, law=UnitNoise(dimension))
     nobody = np.zeros(size, dtype=np.int64)
 
-    def answers(counts):
-        return np.array(driven.drawn(counts, Fraction(1), dimension + 1, InsecureSeededRandomness(0)), dtype=object)
+    def answers(counts, times=1):
+        return np.array(driven.drawn(counts, Fraction(1), times, InsecureSeededRandomness(0)), dtype=object)
 
-    base = answers(nobody)
+    base = answers(nobody, dimension + 1)
     taken = np.array(base[:dimension] - base[dimension], dtype=object).reshape(dimension, len(base[dimension])).T
-    weights = np.stack([answers(np.eye(size, dtype=np.int64)[i])[dimension] - base[dimension] for i in range(size)], 1)
+    weights = np.stack([answers(np.eye(size, dtype=np.int64)[i])[0] - base[dimension] for i in range(size)], 1)
     return taken, weights
 
 
