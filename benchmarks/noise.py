@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
+from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_differences
 from dxgeom.noise.discrete.discrete_laplace import DiscreteLaplaceNoise
 from dxgeom.noise.laws.envelope import tightest_rejection
 from dxgeom.noise.laws.facet_cones import FacetConeNoise

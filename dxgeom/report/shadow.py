@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.body import ConvexBody
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 
 _DIRECTIONS = 720

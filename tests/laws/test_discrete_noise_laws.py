@@ -15,7 +15,7 @@ from reference.families import members
 from scipy import stats
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.hulls.integer_hulls import integer_hull
+from dxgeom.geometry.hulls import integer_hull
 from dxgeom.noise.discrete.discrete_cones import DiscreteConeNoise, discrete_hull_noise
 from dxgeom.noise.discrete.discrete_laplace import DiscreteLaplaceNoise
 from dxgeom.noise.discrete.law import DiscreteNoise

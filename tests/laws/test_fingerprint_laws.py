@@ -16,7 +16,7 @@ import pytest
 from reference.forged import forged
 from reference.mechanisms import CASES, LINE, ROWS, queries
 
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange

@@ -14,10 +14,10 @@ from reference.families import members
 from scipy.optimize import linprog
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.bodies.body import DEGREES
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
-from dxgeom.geometry.containment.comparison import contains_point
+from dxgeom.geometry.body import DEGREES
+from dxgeom.geometry.containment import contains_point
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

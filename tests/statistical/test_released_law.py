@@ -14,8 +14,8 @@ import pytest
 from reference.released_law import interval_law, polygon_law, two_intervals_law
 from scipy import stats
 
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.normals import exact_normals
 from dxgeom.noise.laws.rounding import round_draws, round_exactly, stretched

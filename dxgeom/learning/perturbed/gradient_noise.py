@@ -12,7 +12,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.learning.perturbed.features import ROUNDED, Change, FeatureGroup, Features
 from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.noise.laws.box import BoxNoise

@@ -12,8 +12,8 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.round_bodies import CrossPolytope, lengths_rounded_up
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.round_bodies import CrossPolytope, lengths_rounded_up
 from dxgeom.mechanisms.linear.measured import MeasuredNumbers
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing, are_exact
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import array_of, require_exact
 from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.metric_space.usefulness import planar_usefulness
 from dxgeom.metrics.metric import PairBlock

@@ -12,7 +12,7 @@ import numpy as np
 
 from dxgeom.arguments import WHOLE, require, require_exact, require_level
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.geometry.bodies.round_bodies import Box
+from dxgeom.geometry.round_bodies import Box
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of
 from dxgeom.mechanisms.contract.secret_mechanism import require_one_record

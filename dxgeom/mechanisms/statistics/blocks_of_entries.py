@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from dxgeom.errors import TooLarge
-from dxgeom.geometry.bodies.composed_bodies import CartesianProduct
-from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.composed_bodies import CartesianProduct
+from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic
 from dxgeom.noise.laws.composed import LinearImageNoise

@@ -14,8 +14,8 @@ from flint import arb, ctx, fmpq, fmpz_mat
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.facets.fan import Fan
-from dxgeom.geometry.hulls.integer_hulls import LARGEST_COORDINATE, integer_hull
+from dxgeom.geometry.fan import Fan
+from dxgeom.geometry.hulls import LARGEST_COORDINATE, integer_hull
 from dxgeom.noise.discrete.discrete_laplace import PRECISION
 from dxgeom.noise.discrete.law import DiscreteNoise
 from dxgeom.numeric.exact_draws import LARGEST_DENOMINATOR, bernoulli_exp, check_scale, geometric, uniform_below

@@ -11,9 +11,9 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.composed_bodies import FreeSum, LinearImage
-from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.composed_bodies import FreeSum, LinearImage
+from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.blocks import block_diagonal, block_slices

@@ -10,8 +10,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.lazy_uniform import WORD
 from dxgeom.noise.laws.rounding import IdealDraws, exponentials, legible

@@ -9,8 +9,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, DxgeomError, NotANormBall, TooLarge, UnsupportedCombination
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise

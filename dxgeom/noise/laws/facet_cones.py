@@ -12,8 +12,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
 from dxgeom.noise.laws.rounding import (

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.normals import exact_normals, normals, words_for
 from dxgeom.noise.laws.rounding import IdealDraws

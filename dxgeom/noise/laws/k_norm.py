@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
-from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.body import ConvexBody
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.round_bodies import CrossPolytope
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.round_bodies import CrossPolytope
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, IdealDraws, exponential_sums, exponentials, legible
 from dxgeom.numeric.canonical_digest import own_numbers

@@ -12,9 +12,9 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.gauge import Gauge
-from dxgeom.geometry.containment.comparison import contains
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.containment import contains
+from dxgeom.geometry.gauge import Gauge
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.lazy_uniform import LazyUniform, decided
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, joined, legible

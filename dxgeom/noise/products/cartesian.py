@@ -10,7 +10,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, UnsupportedCombination
-from dxgeom.geometry.bodies.composed_bodies import CartesianProduct
+from dxgeom.geometry.composed_bodies import CartesianProduct
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.lazy_uniform import LazyUniform
 from dxgeom.noise.laws.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, legible

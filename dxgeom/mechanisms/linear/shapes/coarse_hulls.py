@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope
-from dxgeom.geometry.hulls.coarse_polytopes import coarse_polytope
+from dxgeom.geometry.hulls import coarse_polytope
+from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace

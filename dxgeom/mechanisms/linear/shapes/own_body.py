@@ -6,7 +6,7 @@ import numpy as np
 
 from dxgeom.arguments import require
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.body import ConvexBody
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.containment import hiding
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing

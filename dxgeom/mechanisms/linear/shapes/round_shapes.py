@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.shapes.least_traces import least_trace_ellipsoid
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace

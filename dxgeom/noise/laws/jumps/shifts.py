@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall
-from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid, lengths_rounded_up
+from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
+from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
 from dxgeom.numeric.canonical_digest import DefinedByNumbers, own_numbers
 from dxgeom.numeric.qhull import far_apart
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF

@@ -12,7 +12,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.normals import exact_normals, normals, words_for

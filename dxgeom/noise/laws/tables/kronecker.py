@@ -12,8 +12,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid, lengths_rounded_up
+from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
+from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.law import NoiseLaw
 from dxgeom.noise.laws.normals import exact_normals, normals, words_for

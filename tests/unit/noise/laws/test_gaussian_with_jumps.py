@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from scipy.special import log_ndtr
 
 from dxgeom.errors import CertificateRefused, NotANormBall
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.jumps.drawn import drawn_jumps
 from dxgeom.noise.laws.jumps.law import GaussianWithJumps

@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 from scipy.signal import lfilter
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid, lengths_rounded_up
+from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
 from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.noise.laws.gaussian import GaussianNoise
 from dxgeom.noise.laws.jumps.law import GaussianWithJumps

@@ -18,7 +18,7 @@ from reference.shapes import (
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.geometry.bodies.inverse import inverse_enclosure
+from dxgeom.geometry.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.containment import hiding, largest_load
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of

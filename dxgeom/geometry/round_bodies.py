@@ -1,8 +1,9 @@
-"""The balls of ℓ∞, ℓ₁ and ℓ₂, stretched: boxes, cross-polytopes, ellipsoids."""
+"""The balls of ℓp, stretched: boxes, cross-polytopes, ellipsoids, and those between."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,15 +14,133 @@ from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.axis_ball import AxisBall, check_lengths
-from dxgeom.geometry.bodies.body import DEGREES, ConvexBody, Powers
-from dxgeom.geometry.bodies.exact_rows import image_of
-from dxgeom.geometry.bodies.gauge import RowNorm
-from dxgeom.geometry.bodies.inverse import Enclosure, inverse_enclosure
+from dxgeom.geometry.body import (
+    DEGREES,
+    ConvexBody,
+    Powers,
+    Rows,
+    every_sign,
+    image_of,
+    on_the_axes,
+    rationals,
+    reciprocals,
+)
+from dxgeom.geometry.gauge import RowNorm, power_norm
+from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.numeric.canonical_digest import own_numbers
-from dxgeom.numeric.exact_numbers import ExactNumber, power, rational_matrix, solve_rationally
+from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, rational_matrix, solve_rationally, total
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 from dxgeom.numeric.sealed import cached_property
+
+
+class AxisBall(ConvexBody):
+    """Σ_k (|v_k|/radii[k])^p ≤ 1, and |v_k| ≤ radii[k] where p is infinite; its corners are known for p = 1 and ∞."""
+
+    @property
+    @abstractmethod
+    def powers(self) -> Powers: ...
+
+    @property
+    def dimension(self) -> int:
+        return len(self.powers.radii)
+
+    def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
+        radii, p = self.powers
+        return power_norm(np.abs(np.asarray(points)) / radii, p)
+
+    def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
+        radii, p = self.powers
+        dual = math.inf if p == 1 else 1.0 if math.isinf(p) else p / (p - 1)
+        return power_norm(np.abs(np.asarray(directions)) * radii, dual)
+
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        radii, exponent = self.powers
+        shares = [abs(x) / radius for x, radius in zip(point, rationals(radii), strict=True)]
+        if math.isinf(exponent):
+            return largest(shares)
+        p = Fraction(exponent)
+        return power(total(power(share, p) for share in shares), 1 / p)
+
+    @cached_property
+    def certified_gauge(self) -> RowNorm:
+        return RowNorm(reciprocals(self.powers.radii), self.powers.exponent)
+
+    def exact_corners(self) -> Rows | None:
+        radii = rationals(self.powers.radii)
+        match self.powers.exponent:
+            case 1:
+                return on_the_axes(radii)
+            case math.inf:
+                return every_sign(radii)
+            case _:
+                return None
+
+    def exact_facets(self) -> Rows | None:
+        rates = [1 / radius for radius in rationals(self.powers.radii)]
+        match self.powers.exponent:
+            case 1:
+                return every_sign(rates)
+            case math.inf:
+                return on_the_axes(rates)
+            case _:
+                return None
+
+
+def check_lengths(lengths: NDArray[np.float64]) -> None:
+    """Refuse lengths (m,) that make no body. Raises: NotANormBall."""
+    if lengths.ndim != 1 or lengths.size == 0 or not np.all((lengths > 0) & np.isfinite(lengths)):
+        raise NotANormBall(f"a body's lengths are positive and finite, found {lengths}")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PowerBall(AxisBall):
+    """Σ_k (|v_k|/radii[k])^p ≤ 1, and |v_k| ≤ radii[k] where p is infinite; ``exponent``: p, from 1 to ∞.
+
+    Volume Π 2r_k · Γ(1 + 1/p)^m / Γ(1 + m/p). A vector of independent x_k with density ∝ exp(−|x|^p) has a direction
+    that is independent of its length, and Γ(a/p)/Γ(1/p) for its moments; the second moment follows.
+    Source: Dirichlet's integral.
+    """
+
+    radii: NDArray[np.float64]
+    exponent: float
+
+    def __post_init__(self) -> None:
+        own_numbers(self, "radii")
+        check_lengths(self.radii)
+        if not self.exponent >= 1:
+            raise NotANormBall(f"the ball of ℓp is convex for p from 1 to infinity, found {self.exponent}")
+
+    @property
+    def powers(self) -> Powers:
+        return Powers(self.radii, self.exponent)
+
+    @property
+    def axes_of_ball(self) -> NDArray[np.float64] | None:
+        return np.diag(self.radii) if self.exponent == 2 else None
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        if math.isinf(self.exponent):
+            return generator.uniform(-1, 1, (count, self.dimension)) * self.radii
+        sizes = generator.standard_gamma(1 / self.exponent, (count, self.dimension))
+        whole = sizes.sum(axis=1, keepdims=True) + generator.standard_exponential((count, 1))
+        places = (sizes / whole) ** (1 / self.exponent)
+        return np.asarray(places * generator.choice([-1.0, 1.0], places.shape) * self.radii)
+
+    @property
+    def volume(self) -> float:
+        inverse, m = 1 / self.exponent, self.dimension
+        share = math.exp(m * math.lgamma(1 + inverse) - math.lgamma(1 + m * inverse))
+        return float(np.prod(2 * self.radii)) * share
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        p, m = self.exponent, self.dimension
+        if math.isinf(p):
+            return np.diag(self.radii**2 / 3)
+        logarithm = math.lgamma(3 / p) + math.lgamma(m / p) - math.lgamma(1 / p) - math.lgamma((m + 2) / p)
+        return np.diag(self.radii**2 * (math.exp(logarithm) * m / (m + 2)))
+
 
 _LOST: Final = 2.0**-510
 """Of a number whose square leaves float64 at its lower end, no more than this is lost."""

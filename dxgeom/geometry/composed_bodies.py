@@ -13,9 +13,8 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.exact_rows import Rows, combined, diagonal, image_of, side_by_side
-from dxgeom.geometry.bodies.gauge import Gauge, LargestGauge, SumGauge
+from dxgeom.geometry.body import ConvexBody, Rows, combined, diagonal, image_of, side_by_side
+from dxgeom.geometry.gauge import Gauge, LargestGauge, SumGauge
 from dxgeom.numeric.blocks import block_diagonal, block_slices
 from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, rational_matrix, solve_rationally, total

@@ -13,13 +13,10 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.exact_rows import Rows
-from dxgeom.geometry.bodies.gauge import RowNorm
-from dxgeom.geometry.facets.fan import Fan, certify_fan
-from dxgeom.geometry.facets.fan_gauges import largest_gauge, rounded_planes
-from dxgeom.geometry.facets.hull_growth import extreme_points
-from dxgeom.geometry.facets.triangulation import pulled_triangulation
+from dxgeom.geometry.body import ConvexBody, Rows
+from dxgeom.geometry.fan import Fan, certify_fan, largest_gauge, pulled_triangulation, rounded_planes
+from dxgeom.geometry.gauge import RowNorm
+from dxgeom.geometry.hull_growth import extreme_points
 from dxgeom.numeric.exact_numbers import ExactNumber, rational
 from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
@@ -43,7 +40,7 @@ class SymmetricPolytope(ConvexBody):
     ``moved``: how many units a vertex was moved at most, per coordinate, from the difference it stands for.
     ``stated``: (n, m) the points that it was made around, where they are few.
     Only :func:`hull_of_differences`, :func:`hull_of_points`, :func:`hull_of_corners` and
-    :func:`dxgeom.geometry.hulls.enclosing.enclosing_polytope` make one.
+    :func:`dxgeom.geometry.enclosing.enclosing_polytope` make one.
     """
 
     fan: Fan = field(repr=False)
