@@ -26,8 +26,8 @@ from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan

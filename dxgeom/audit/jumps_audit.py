@@ -14,8 +14,7 @@ from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.jumps.rates import rates_of_reaches
+from dxgeom.noise.jumps import GaussianWithJumps, rates_of_reaches
 
 _PRECISION: Final = 256
 _UNITS: Final = 16

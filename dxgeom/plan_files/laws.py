@@ -1,6 +1,6 @@
 """Laws, and the bodies that they are made of, from and to what a file says: by the fields of their own classes.
 
-A law that is new is read and written as soon as it is one of :data:`dxgeom.noise.laws.k_norm.LAWS`. Every class refuses
+A law that is new is read and written as soon as it is one of :data:`dxgeom.noise.k_norm.LAWS`. Every class refuses
 numbers that are no body's or no law's itself; a polytope's boundary is proved anew.
 """
 
@@ -21,9 +21,9 @@ from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, Tree
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.k_norm import LAWS
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.k_norm import LAWS
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.plan_files.text.exact_text import (
     array_data,
     float_of,

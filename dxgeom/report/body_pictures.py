@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.polytope import SymmetricPolytope
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.report.canvas import BLUE, GREY, INK, empty_picture, legend, literal, panels, save
 from dxgeom.report.shadow import closed, shadow_outline
 

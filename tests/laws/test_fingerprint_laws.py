@@ -22,10 +22,8 @@ from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.verification import verify
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.universe.queries import LinearQueries
 

@@ -18,21 +18,18 @@ from dxgeom.geometry.body import DEGREES
 from dxgeom.geometry.containment import contains_point
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.jumps.shifts import JumpShifts
-from dxgeom.noise.laws.k_norm import LAWS as LAWS_FOR_BODIES
-from dxgeom.noise.laws.k_norm import k_norm_noise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.composed import CartesianProductNoise, LinearImageNoise, ProductNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jump_shifts import JumpShifts
+from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.k_norm import LAWS as LAWS_FOR_BODIES
+from dxgeom.noise.k_norm import k_norm_noise
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
-from dxgeom.noise.products.cartesian import CartesianProductNoise
+from dxgeom.noise.rejection import RejectionNoise
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long

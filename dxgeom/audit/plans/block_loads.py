@@ -23,8 +23,8 @@ from dxgeom.audit.plans.moves import Moves
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import PairBlock
-from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.exact_numbers import at_most_one
 from dxgeom.numeric.rounding import round_down
 

@@ -12,9 +12,9 @@ from dxgeom.audit.plans.counted_blocks import AboveFirst, Along, AtCuts, Counted
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, LatticeNoise
-from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.composed import ProductNoise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import LaplaceNoise
 
 _SUMMED: Final[Mapping[str, Callable[[Any], Along]]] = {
     "Classes": lambda one: InClasses(one.count, one.width),

@@ -19,11 +19,11 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.metrics.metric import Metric
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational, rational_matrix, total
 
 _NEAR: Final = 1e-6

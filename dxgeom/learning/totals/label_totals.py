@@ -18,7 +18,7 @@ from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
 from dxgeom.learning.perturbed.shares import usual_curvature
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
-from dxgeom.noise.laws.law import WIDEST, NoiseLaw
+from dxgeom.noise.law import WIDEST, NoiseLaw
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 

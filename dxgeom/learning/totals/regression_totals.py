@@ -21,10 +21,10 @@ from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments, polynomial_statistic
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.law import WIDEST, NoiseLaw
-from dxgeom.noise.products.cartesian import CartesianProductNoise
+from dxgeom.noise.composed import CartesianProductNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.law import WIDEST, NoiseLaw
+from dxgeom.noise.round_laws import BoxNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 

@@ -20,10 +20,10 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.witness import require_measured
 from dxgeom.metrics.changes import ListedChanges, largest_first
 from dxgeom.metrics.paired_changes import ROUNDING, PairedChanges
-from dxgeom.noise.laws import k_norm
-from dxgeom.noise.laws.composed import LinearImageNoise
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise import k_norm
+from dxgeom.noise.composed import LinearImageNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 

@@ -15,9 +15,9 @@ from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.noise.discrete.integer_runs import runs_of
-from dxgeom.noise.discrete.layered_integers import (
+from dxgeom.noise.layers import (
     LayeredIntegerNoise,
+    runs_of,
     staircase_mean_absolute_on_integers,
     staircase_noise,
 )

@@ -18,7 +18,7 @@ from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.metric_space.usefulness import planar_usefulness
 from dxgeom.metrics.metric import PairBlock
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.round_laws import EllipsoidNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import quotient_round_up

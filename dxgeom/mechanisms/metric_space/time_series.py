@@ -20,7 +20,7 @@ from dxgeom.mechanisms.metric_space.usefulness import series_root_mean_square
 from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.noise.laws.box import BoxNoise
+from dxgeom.noise.round_laws import BoxNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up

@@ -22,10 +22,9 @@ from dxgeom.mechanisms.statistics.blocks_of_entries import cylinder_noise
 from dxgeom.mechanisms.statistics.bounded_columns import universe_digest
 from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic
 from dxgeom.mechanisms.statistics.sensitivities import MOST_SIGNED_ENTRIES, entry_sensitivities, signed_reach
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import BoxNoise, LaplaceNoise
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up

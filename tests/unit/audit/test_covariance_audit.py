@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused
-from dxgeom.noise.laws.jumps.rates import rates_of_reaches
+from dxgeom.noise.jumps import rates_of_reaches
 
 POLICY = """
 policy: visits

@@ -40,9 +40,9 @@ from dxgeom.mechanisms.linear.marginals import counts_with_noise
 from dxgeom.mechanisms.linear.measured import Classes, Cuts, FirstLessSecond
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.plan_files.loading import load_plan
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder

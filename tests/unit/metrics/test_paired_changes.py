@@ -23,8 +23,8 @@ from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.differences import differences_of_tables
 from dxgeom.metrics.paired_changes import PairedChanges, paired_changes
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 
 POLICY = """
 policy: p

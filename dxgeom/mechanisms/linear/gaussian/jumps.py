@@ -17,9 +17,9 @@ from dxgeom.mechanisms.linear.gaussian.scaled_points import PairedShifts, Scaled
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.changes import largest_first
 from dxgeom.metrics.paired_changes import PairedChanges
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.jumps.shifts import JumpShifts
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jump_shifts import JumpShifts
+from dxgeom.noise.jumps import GaussianWithJumps
 
 NAME: Final = "gaussian-with-jumps"
 _FITTED: Final = (30_000, 60)

@@ -20,7 +20,7 @@ from dxgeom.mechanisms.linear.gaussian.scaled_points import PairedShifts, Scaled
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.paired_changes import PairedChanges
-from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.noise.gaussian import GaussianNoise
 
 NAME: Final = "gaussian"
 LARGEST_DIMENSION: Final = 1000

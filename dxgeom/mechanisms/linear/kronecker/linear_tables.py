@@ -23,7 +23,7 @@ from dxgeom.mechanisms.linear.marginals.table_measurement import require_same_at
 from dxgeom.mechanisms.linear.measured import Block, MeasuredNumbers, Siblings, lattice_step
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.composed import ProductNoise
+from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.numeric.canonical_digest import own_integers, own_numbers
 from dxgeom.numeric.sealed import cached_property, seal

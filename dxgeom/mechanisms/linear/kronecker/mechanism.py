@@ -21,7 +21,7 @@ from dxgeom.mechanisms.linear.marginals.counts_with_noise import CellErrors, Cou
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.numeric.canonical_digest import canonical_digest, own_numbers
 from dxgeom.numeric.sealed import cached_property, sealed

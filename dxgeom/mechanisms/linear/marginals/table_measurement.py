@@ -24,9 +24,9 @@ from dxgeom.mechanisms.linear.measured import (
     lattice_step,
 )
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.canonical_digest import own_integers, own_numbers
 from dxgeom.numeric.sealed import cached_property, seal
 from dxgeom.privacy.currencies import require_for_normal_noise

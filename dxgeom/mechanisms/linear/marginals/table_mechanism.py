@@ -29,9 +29,9 @@ from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.canonical_digest import canonical_digest, own_numbers
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.privacy.currencies import require_for_normal_noise

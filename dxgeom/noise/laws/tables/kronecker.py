@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.normals import exact_normals, normals, words_for
-from dxgeom.noise.laws.rounding import Evaluation, IdealDraws
+from dxgeom.noise.gaussian import GaussianNoise, exact_normals, normals, words_for
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, sealed

@@ -21,7 +21,7 @@ from dxgeom.metrics.families import DiscreteMetric, LineMetric, ValueSensitivity
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.queries import LinearQueries
 

@@ -1,33 +1,181 @@
-"""Normal noise with jumps along the shifts that it has to hide."""
+"""Normal noise that now and then jumps far along a shift that it has to hide, so that it bounds odds."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, final
+from functools import cache
+from typing import Final, NamedTuple, final
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.drawn import DrawnJumps, drawn_jumps, simulated_jumps
-from dxgeom.noise.laws.jumps.rates import (
-    LARGEST_REACH,
-    LEAST_REACH,
-    RATE_BITS,
-    REACHES_PER_UNIT,
-    rates_of_reaches,
-)
-from dxgeom.noise.laws.jumps.shifts import JumpShifts, own_whole_numbers
-from dxgeom.noise.laws.jumps.tails import chernoff_width
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, legible
-from dxgeom.numeric.exact_numbers import rational
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jump_shifts import JumpShifts, own_whole_numbers
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, legible
+from dxgeom.numeric.exact_draws import fair_bits
+from dxgeom.numeric.exact_numbers import exact_middle, rational
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 from dxgeom.numeric.sealed import cached_property
+
+REACHES_PER_UNIT: Final = 16
+"""A reach s² is a whole number of sixteenths,"""
+LEAST_REACH: Final = 2 * REACHES_PER_UNIT
+"""at least 2, where the proof begins,"""
+LARGEST_REACH: Final = 64 * REACHES_PER_UNIT
+"""and none is larger than this: there jumps are so rare already that they cost nothing."""
+RATE_BITS: Final = 64
+"""A rate is a whole number of 2⁻⁶⁴."""
+_PRECISION: Final = 128
+
+
+@cache
+def rates_of_reaches() -> NDArray[np.uint64]:
+    """(LARGEST_REACH + 1,): for every reach s² in sixteenths the rate R(s²) in units of 2⁻⁶⁴; 0 below 2, where none is
+    known.
+
+    Definition: R(s²) = 2e^(−s²/2)·((1 + 1/s²)/(e·s²) + 4/(e²s⁴)). Guarantee: *rounded up*, in ball arithmetic.
+    Source: ``docs/decisions/046-gaussian-noise-with-jumps.md``.
+    """
+    rates = np.zeros(LARGEST_REACH + 1, dtype=np.uint64)
+    with ctx.workprec(_PRECISION):
+        for reach in range(LEAST_REACH, LARGEST_REACH + 1):
+            rates[reach] = _whole_above(_rate(arb(fmpq(reach, REACHES_PER_UNIT))))
+    rates.setflags(write=False)
+    return rates
+
+
+def float_rates(reaches: NDArray[np.float64]) -> NDArray[np.float64]:
+    """R of any s² > 0, up to the rounding of float64: for searches, which prove nothing."""
+    share = (1 + 1 / reaches) / (np.e * reaches) + 4 / (np.e * reaches) ** 2
+    return np.asarray(2 * np.exp(-reaches / 2) * share)
+
+
+def _rate(reach: arb) -> arb:
+    euler = arb(1).exp()
+    return 2 * (-reach / 2).exp() * ((1 + 1 / reach) / (euler * reach) + 4 / (euler * reach) ** 2)
+
+
+def _whole_above(rate: arb) -> int:
+    """The least whole number of 2⁻⁶⁴ that is certainly not below it."""
+    # The upper end of the ball is exact.
+    return math.ceil(exact_middle((rate * (1 << RATE_BITS)).upper()))
+
+
+_UNUSED: Final = np.uint64(2**64 - 1)
+"""Where a row has fewer jumps than others: a word of which nothing is read."""
+
+
+class DrawnJumps(NamedTuple):
+    """The jumps of B draws, as many columns as the most that a row has.
+
+    ``many`` (B,): how many jumps each row has. (B, J) each: ``places`` of shifts; ``away``, whether the reach is added
+    or taken off; ``onward``, the same of the exponential, whose uniform begins with ``words``.
+    """
+
+    many: NDArray[np.int64]
+    places: NDArray[np.int64]
+    away: NDArray[np.bool_]
+    onward: NDArray[np.bool_]
+    words: NDArray[np.uint64]
+
+    def rounds(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
+        """For each turn the rows that jump then, where to, and which turn it is."""
+        for turn in range(self.places.shape[1]):
+            rows = np.flatnonzero(self.many > turn)
+            yield rows, self.places[rows, turn], turn
+
+
+def drawn_jumps(cumulative: NDArray[np.uint64], count: int, randomness: Randomness) -> DrawnJumps:
+    """The jumps of ``count`` draws.
+
+    Definition: a uniform word below ``cumulative[-1]`` is a jump, along the shift e with cumulative[e − 1] ≤ word <
+    cumulative[e]; the first word that is not ends the row. So a row has j jumps with probability (1 − r)·r^j, each
+    along e with probability ρ_e/r. Guarantee: *exact*, given uniform random words.
+    """
+    turns: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    rows = np.arange(count)
+    while rows.size:
+        words = randomness.words(len(rows))
+        jumping = words < cumulative[-1]
+        rows = rows[jumping]
+        if rows.size:
+            turns.append((rows, np.searchsorted(cumulative, words[jumping], side="right")))
+    shape = (count, len(turns))
+    many, places = np.zeros(count, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    away, onward = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    words = np.full(shape, _UNUSED)
+    for turn, (jumping_rows, found) in enumerate(turns):
+        many[jumping_rows] += 1
+        places[jumping_rows, turn] = found
+        signs = fair_bits(2 * len(found), randomness).reshape(2, -1)
+        away[jumping_rows, turn], onward[jumping_rows, turn] = signs
+        words[jumping_rows, turn] = randomness.words(len(found))
+    return DrawnJumps(many, places, away, onward, words)
+
+
+def simulated_jumps(
+    cumulative: NDArray[np.uint64], reaches: NDArray[np.float64], count: int, generator: np.random.Generator
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
+    """The same in float64, turn by turn: rows, places and lengths, of ``reaches`` (E,)."""
+    ends = cumulative * 2.0**-64
+    rows = np.arange(count)
+    while True:
+        uniforms = generator.random(len(rows))
+        jumping = uniforms < ends[-1]
+        rows = rows[jumping]
+        if not rows.size:
+            return
+        places = np.minimum(np.searchsorted(ends, uniforms[jumping], side="right"), len(ends) - 1)
+        signs = generator.integers(0, 2, len(rows)) * 2 - 1
+        yield rows, places, signs * reaches[places] + generator.laplace(size=len(rows))
+
+
+_STEPS: Final = 48
+_MOST: Final = 0.99
+"""Jumps are at most this much of what a moment's series adds up to, so that float64 tells the sum well."""
+_OUTWARD: Final = 1 + 1e-9
+
+
+def chernoff_width(
+    variance: float, along: NDArray[np.float64], reaches: NDArray[np.float64], rates: NDArray[np.float64], missed: float
+) -> float:
+    """A t that |a·V| exceeds with probability ``missed`` at most: *rounded up*, never the least.
+
+    Definition: P[|a·V| > t] ≤ 2e^(−θt)·M(θ) for every θ from 0 to 1/max|a·x_e|, M(θ) = e^(θ²v/2)·(1 − r)/(1 − S(θ))
+    with S(θ) = Σ ρ_e·cosh(θ·s_e²·a·x_e)/(1 − (θ·a·x_e)²) < 1; nearly the least of them over θ, which has one valley
+    since log M is convex.
+    Args: ``variance``: v = aᵀΣa; ``along`` (E,): |a·x_e|; ``reaches`` (E,): s_e²; ``rates`` (E,): ρ_e.
+    Source: Chernoff 1952.
+    """
+    furthest = float(np.max(along * (1 + reaches), initial=0.0))
+    scale = max(math.sqrt(variance), furthest)
+    if scale == 0:
+        return 0.0
+    longest, left = float(along.max(initial=0.0)), math.log1p(-float(rates.sum()))
+    places = np.geomspace(1e-2, 1e2, _STEPS).tolist()
+
+    @cache
+    def width(place: int) -> float:
+        rising = places[place] / scale
+        grown = rising * along
+        series = float(np.sum(rates * np.cosh(grown * reaches) / (1 - grown**2))) if rising * longest < _MOST else 1.0
+        if series > _MOST:
+            return math.inf
+        moment = (rising * math.sqrt(variance)) ** 2 / 2 + left - math.log1p(-series)
+        return float((math.log(2 / missed) + max(moment, 0.0)) / rising)
+
+    low, high = 0, _STEPS - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if width(middle + 1) < width(middle) else (low, middle)
+    return width(low) * _OUTWARD
+
 
 _MOST_JUMPS: Final = 256
 """What float64 adds up of more jumps is not vouched for."""

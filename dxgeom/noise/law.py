@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.noise.laws.rounding import IdealDraws, round_draws, whole_draws
+from dxgeom.noise.rounding import IdealDraws, round_draws, whole_draws
 from dxgeom.numeric.canonical_digest import DefinedByNumbers
 from dxgeom.numeric.randomness import Randomness
 
@@ -26,7 +26,7 @@ class NoiseLaw(DefinedByNumbers):
     Laws that are :attr:`concentrated` hide it in another sense: D_α(V + w‖V) ≤ α·‖w‖_K²/2 for every α > 1.
 
     A new law is a frozen dataclass with the abstract answers; ``for_body``, and a line in
-    :data:`dxgeom.noise.laws.k_norm.LAWS`, make it the noise of the bodies that it serves.
+    :data:`dxgeom.noise.k_norm.LAWS`, make it the noise of the bodies that it serves.
 
     Laws: ``second_moment`` is E[V Vᵀ]; ``simulate`` and ``draw`` agree with it and with each other, the latter rounded;
     adding w to V changes the odds of any set by at most e^‖w‖_K unless the law is concentrated, and

@@ -17,8 +17,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform, decided
-from dxgeom.noise.laws.rounding import FLOAT_ERROR, SMALLEST_WORD, exponentials
+from dxgeom.noise.rounding import FLOAT_ERROR, SMALLEST_WORD, WORD, LazyUniform, decided, exponentials
 from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.exact_numbers import rational
 from dxgeom.numeric.randomness import Randomness

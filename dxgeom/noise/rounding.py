@@ -18,14 +18,51 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
-from typing import TypeAlias, final
+from typing import TypeAlias, TypeVar, final
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform, decided
 from dxgeom.numeric.randomness import Randomness
+
+WORD = 64
+
+Found = TypeVar("Found")
+
+
+@final
+class LazyUniform:
+    """U in [prefix, prefix + 1)·2^−bits; :meth:`refine` draws 64 bits more."""
+
+    def __init__(self, prefix: int, bits: int = WORD) -> None:
+        self.prefix, self.bits = prefix, bits
+
+    def refine(self, randomness: Randomness) -> None:
+        """Make the interval 2⁶⁴ times shorter."""
+        self.prefix = (self.prefix << WORD) | int(randomness.words(1)[0])
+        self.bits += WORD
+
+    def ball(self) -> arb:
+        """An arb ball that contains every number the bits still allow."""
+        scale = 1 << self.bits
+        return arb(fmpq(self.prefix, scale)).union(arb(fmpq(self.prefix + 1, scale)))
+
+
+def decided(
+    told: Callable[[list[arb]], Found | None], uniforms: Sequence[LazyUniform], randomness: Randomness
+) -> Found:
+    """What balls around the uniforms tell, reading bits and computing in more of them until they tell it."""
+    precision = 2 * WORD
+    while True:
+        with ctx.workprec(precision):
+            found = told([uniform.ball() for uniform in uniforms])
+        if found is not None:
+            return found
+        for uniform in uniforms:
+            uniform.refine(randomness)
+        precision += WORD
+
 
 FLOAT_ERROR = 2.0**-43
 """Bound on |float64 sum − exact sum| relative to Σ|a_i|(1 + E_i), for words of at least ``SMALLEST_WORD``.
@@ -158,11 +195,12 @@ def round_exactly(evaluation: Evaluation, uniforms: Sequence[LazyUniform], rando
 def exponential_sums(coefficients: Sequence[Sequence[int | float]]) -> Evaluation:
     """Σ_i coefficients[k][i]·(−log U_i) for every k; coefficients are taken exactly."""
 
-    def evaluate(uniforms: list[arb]) -> list[arb]:
-        sizes = [-uniform.log() for uniform in uniforms]
-        return [sum((arb(a) * size for a, size in zip(row, sizes, strict=True) if a), arb(0)) for row in coefficients]
+    return lambda uniforms: sums_of(coefficients, [-uniform.log() for uniform in uniforms])
 
-    return evaluate
+
+def sums_of(coefficients: Sequence[Sequence[int | float]], values: Sequence[arb]) -> list[arb]:
+    """Σ_i coefficients[k][i]·values[i] for every k, as balls; coefficients are taken exactly."""
+    return [sum((arb(a) * x for a, x in zip(row, values, strict=True) if a), arb(0)) for row in coefficients]
 
 
 def stretched(evaluation: Evaluation, factor: Fraction) -> Evaluation:

@@ -9,18 +9,15 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.envelope import tightest_rejection
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
+from dxgeom.noise.rejection import RejectionNoise, tightest_rejection
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 
 LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     BoxNoise,

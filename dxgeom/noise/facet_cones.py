@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.polytope import SymmetricPolytope
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
-from dxgeom.noise.laws.rounding import (
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rounding import (
     FLOAT_ERROR,
+    WORD,
     Evaluation,
     IdealDraws,
+    LazyUniform,
     exponential_sums,
     exponentials,
     legible,

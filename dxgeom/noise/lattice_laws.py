@@ -1,8 +1,9 @@
-"""The K-norm law on the integers, for a polytope with integer vertices: P(z) ∝ exp(−rate·‖z‖_P) on ℤᵐ."""
+"""Laws on integer vectors, with exact probabilities, moments and draws: of Laplace noise, and of integer polytopes."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,12 +17,104 @@ from numpy.typing import NDArray
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.fan import Fan
 from dxgeom.geometry.hulls import LARGEST_COORDINATE, integer_hull
-from dxgeom.noise.discrete.discrete_laplace import PRECISION
-from dxgeom.noise.discrete.law import DiscreteNoise
-from dxgeom.numeric.exact_draws import LARGEST_DENOMINATOR, bernoulli_exp, check_scale, geometric, uniform_below
+from dxgeom.numeric.canonical_digest import DefinedByNumbers
+from dxgeom.numeric.exact_draws import (
+    LARGEST_DENOMINATOR,
+    bernoulli_exp,
+    check_scale,
+    fair_bits,
+    geometric,
+    uniform_below,
+)
 from dxgeom.numeric.integer_solve import solve_exactly
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property
+
+
+class DiscreteNoise(DefinedByNumbers):
+    """A symmetric law of Z in ℤᵐ with P(Z = z) ∝ exp(−‖z‖) for a norm: no ideal noise is rounded.
+
+    Adding Z to exact integer answers changes their odds by at most e^‖Δ‖ when the answers change by Δ.
+
+    Laws: ‖·‖ is ``loss``; log P(z) − log P(z + Δ) is ``loss(z + Δ) − loss(z)``; ``second_moment`` is that of
+    ``probability``, which ``draw`` follows; laws with one digest are one law.
+    """
+
+    @abstractmethod
+    def loss(self, shift: Sequence[int]) -> Fraction:
+        """‖shift‖, *exact*: a shift of the answers changes the odds of any output by at most e^‖shift‖."""
+
+    @property
+    @abstractmethod
+    def second_moment(self) -> NDArray[np.float64]:
+        """E[Z Zᵀ], (m, m), exact up to the rounding of float64."""
+
+    @abstractmethod
+    def probability(self, point: Sequence[int]) -> arb:
+        """P(Z = point), as a ball of about 128 bits that contains it."""
+
+    @abstractmethod
+    def draw(self, count: int, randomness: Randomness) -> NDArray[np.int64]:
+        """``count`` draws (count, m). Guarantee: *exact*, given uniform random words."""
+
+    @property
+    def dimension(self) -> int:
+        """The number m of coordinates."""
+        return len(self.second_moment)
+
+
+PRECISION = 128
+"""Bits of the probabilities' balls."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DiscreteLaplaceNoise(DiscreteNoise):
+    """P(z) ∝ exp(−Σ_k |z_k|/scales[k]) on ℤᵐ, for positive rational scales.
+
+    Source: Canonne, Kamath & Steinke 2020, Algorithm 2; Ghosh, Roughgarden & Sundararajan 2012 (geometric mechanism).
+    """
+
+    scales: tuple[Fraction, ...]
+
+    def __post_init__(self) -> None:
+        if not self.scales or any(scale <= 0 for scale in self.scales):
+            raise NotANormBall("discrete Laplace noise has at least one coordinate, and positive scales")
+        for scale in self.scales:
+            check_scale(scale)
+
+    def loss(self, shift: Sequence[int]) -> Fraction:
+        return sum((abs(int(z)) / scale for z, scale in zip(shift, self.scales, strict=True)), Fraction(0))
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        """E[z²] = 2x/(1 − x)² with x = exp(−1/scale)."""
+        rates = np.array([1 / float(scale) for scale in self.scales])
+        return np.diag(2 * np.exp(-rates) / np.expm1(-rates) ** 2)
+
+    def probability(self, point: Sequence[int]) -> arb:
+        with ctx.workprec(PRECISION):
+            result = arb(1)
+            for z, scale in zip(point, self.scales, strict=True):
+                ratio = (-arb(fmpq(scale.denominator, scale.numerator))).exp()
+                result *= (1 - ratio) / (1 + ratio) * ratio ** abs(int(z))
+            return result
+
+    def draw(self, count: int, randomness: Randomness) -> NDArray[np.int64]:
+        return np.stack([_two_sided(scale, count, randomness) for scale in self.scales], axis=1)
+
+
+def _two_sided(scale: Fraction, count: int, randomness: Randomness) -> NDArray[np.int64]:
+    """A geometric number with a fair sign; −0 is drawn again, lest 0 be twice as likely."""
+    values = np.zeros(count, dtype=np.int64)
+    pending = np.arange(count)
+    while pending.size:
+        sizes = geometric(scale, len(pending), randomness)
+        negative = fair_bits(len(pending), randomness)
+        values[pending] = np.where(negative, -sizes, sizes)
+        pending = pending[negative & (sizes == 0)]
+    return values
+
 
 LARGEST_DETERMINANT = 2**31 - 1
 """Of the vertices of one simplex: squares fit 64-bit integers."""
