@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.geometry.gauge import Gauge
-from dxgeom.numeric.blocks import block_slices
-from dxgeom.numeric.canonical_digest import DefinedByNumbers
+from dxgeom.numeric.arrays import block_slices
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, rational, total, value_rounded_up
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+from dxgeom.numeric.sealed import DefinedByNumbers
 
 if TYPE_CHECKING:
     from dxgeom.geometry.polytope import SymmetricPolytope

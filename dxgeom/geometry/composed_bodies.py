@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody, Rows, combined, diagonal, image_of, side_by_side
 from dxgeom.geometry.gauge import Gauge, LargestGauge, SumGauge
-from dxgeom.numeric.blocks import block_diagonal, block_slices
-from dxgeom.numeric.canonical_digest import own_numbers
+from dxgeom.numeric.arrays import block_diagonal, block_slices
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, rational_matrix, solve_rationally, total
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, own_numbers
 
 
 class BodyOfParts(ConvexBody, ABC):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.numeric.integer_solve import solve_exactly
+from dxgeom.numeric.exact_numbers import solve_exactly
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 _CLEARLY_BELOW = 1e-9

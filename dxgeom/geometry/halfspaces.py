@@ -18,11 +18,10 @@ from dxgeom.geometry.body import ConvexBody, Rows, dot, highest, rationals, reci
 from dxgeom.geometry.fan import Fan, certify_fan, corner_points, pulled_triangulation, rounded_planes
 from dxgeom.geometry.gauge import RowNorm
 from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_points
-from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix, value_rounded_up
 from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, own_numbers
 
 _FLAT = 1e-10
 

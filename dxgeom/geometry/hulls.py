@@ -14,7 +14,7 @@ from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.geometry.fan import Fan
 from dxgeom.geometry.hull_growth import extreme_points
 from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_corners, proved_fan
-from dxgeom.numeric.integer_solve import solve_exactly
+from dxgeom.numeric.exact_numbers import solve_exactly
 from dxgeom.numeric.qhull import HullLimits, far_apart, float_hull
 
 _DEPENDENT = 1e-9

@@ -27,10 +27,9 @@ from dxgeom.geometry.body import (
 )
 from dxgeom.geometry.gauge import RowNorm, power_norm
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
-from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, rational_matrix, solve_rationally, total
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, own_numbers
 
 
 class AxisBall(ConvexBody):

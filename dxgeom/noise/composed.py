@@ -16,11 +16,10 @@ from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearIma
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, LazyUniform, exponentials, legible, sums_of
-from dxgeom.numeric.blocks import block_diagonal, block_slices
-from dxgeom.numeric.canonical_digest import own_numbers
+from dxgeom.numeric.arrays import block_diagonal, block_slices
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, own_numbers
 
 
 @final

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, NotANormBall
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
-from dxgeom.numeric.canonical_digest import DefinedByNumbers, own_numbers
 from dxgeom.numeric.qhull import far_apart
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import DefinedByNumbers, cached_property, own_numbers
 
 _ENTRIES: Final = 1 << 18
 _LARGEST: Final = 2**52

@@ -17,9 +17,8 @@ from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.jump_shifts import JumpShifts, own_whole_numbers
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, legible
-from dxgeom.numeric.exact_draws import fair_bits
 from dxgeom.numeric.exact_numbers import exact_middle, rational
-from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.randomness import Randomness, fair_bits
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 from dxgeom.numeric.sealed import cached_property
 

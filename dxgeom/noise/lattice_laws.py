@@ -17,18 +17,17 @@ from numpy.typing import NDArray
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.fan import Fan
 from dxgeom.geometry.hulls import LARGEST_COORDINATE, integer_hull
-from dxgeom.numeric.canonical_digest import DefinedByNumbers
-from dxgeom.numeric.exact_draws import (
+from dxgeom.numeric.exact_numbers import solve_exactly
+from dxgeom.numeric.randomness import (
     LARGEST_DENOMINATOR,
+    Randomness,
     bernoulli_exp,
     check_scale,
     fair_bits,
     geometric,
     uniform_below,
 )
-from dxgeom.numeric.integer_solve import solve_exactly
-from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import DefinedByNumbers, cached_property
 
 
 class DiscreteNoise(DefinedByNumbers):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.noise.rounding import IdealDraws, round_draws, whole_draws
-from dxgeom.numeric.canonical_digest import DefinedByNumbers
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import DefinedByNumbers
 
 WIDEST: Final = 126
 """Noise as Python's integers stays below 2 to this."""

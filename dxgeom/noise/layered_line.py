@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, final
 
 from dxgeom.errors import DxgeomError
-from dxgeom.numeric.canonical_digest import DefinedByNumbers
+from dxgeom.numeric.sealed import DefinedByNumbers
 
 
 @final

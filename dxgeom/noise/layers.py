@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import DxgeomError, TooLarge
 from dxgeom.noise.rounding import WORD, LazyUniform, decided
-from dxgeom.numeric.canonical_digest import DefinedByNumbers
-from dxgeom.numeric.exact_draws import check_scale, geometric, uniform_below
-from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.randomness import Randomness, check_scale, geometric, uniform_below
+from dxgeom.numeric.sealed import DefinedByNumbers, cached_property
 
 MOST_RUNS = 1 << 20
 """Of the sums of two sets, before they are put together."""

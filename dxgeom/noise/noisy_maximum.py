@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.noise.rounding import FLOAT_ERROR, SMALLEST_WORD, WORD, LazyUniform, decided, exponentials
-from dxgeom.numeric.exact_draws import uniform_integer
 from dxgeom.numeric.exact_numbers import rational
-from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.randomness import Randomness, uniform_integer
 
 SelectionLaw: TypeAlias = Literal["permute-and-flip", "exponential"]
 Bounds: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -17,10 +17,8 @@ from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.gaussian import exact_normals, normals, pairs_for
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, WORD, IdealDraws, exponential_sums, exponentials, legible, sums_of
-from dxgeom.numeric.canonical_digest import own_numbers
-from dxgeom.numeric.exact_draws import fair_bits
-from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.randomness import Randomness, fair_bits
+from dxgeom.numeric.sealed import cached_property, own_numbers
 
 
 @final

@@ -24,7 +24,7 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.verification import verify
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.universe.queries import LinearQueries
 
 SENSITIVITY = sensitivity_of(LINE, queries())

@@ -25,8 +25,8 @@ from dxgeom.noise.composed import CartesianProductNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.law import WIDEST, NoiseLaw
 from dxgeom.noise.round_laws import BoxNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import canonical_digest
 
 GRID: Final = 2**16
 """Steps from 0 to 1: numbers within [−1, 1] are moved to multiples of 2⁻¹⁶ before anything is added up."""

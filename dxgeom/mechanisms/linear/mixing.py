@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.measured import MeasuredNumbers
-from dxgeom.numeric.canonical_digest import canonical_digest, own_integers
-from dxgeom.numeric.sealed import Closed, cached_property
+from dxgeom.numeric.sealed import Closed, cached_property, canonical_digest, own_integers
 
 
 def are_exact(numbers: Iterable[object]) -> bool:

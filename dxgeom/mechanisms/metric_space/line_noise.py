@@ -21,9 +21,8 @@ from dxgeom.noise.layers import (
     staircase_mean_absolute_on_integers,
     staircase_noise,
 )
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 MOST_SECRETS = 10_000
 """Secrets on a line whose pairs are all looked at."""

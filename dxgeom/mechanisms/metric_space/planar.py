@@ -19,10 +19,9 @@ from dxgeom.mechanisms.metric_space.usefulness import planar_usefulness
 from dxgeom.metrics.metric import PairBlock
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.noise.round_laws import EllipsoidNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import quotient_round_up
-from dxgeom.numeric.sealed import cached_property, seal
+from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 
 Place: TypeAlias = tuple[Fraction, Fraction]
 

@@ -21,10 +21,9 @@ from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.noise.round_laws import BoxNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 LARGEST_SERIES = 150
 """Readings: the box's sampler has a proved error bound for twice as many uniforms and one more."""

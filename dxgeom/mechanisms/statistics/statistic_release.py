@@ -25,10 +25,9 @@ from dxgeom.mechanisms.statistics.sensitivities import MOST_SIGNED_ENTRIES, entr
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import BoxNoise, LaplaceNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 LARGEST_DIMENSION = 6
 """Facets of curved bodies explode beyond."""

@@ -26,9 +26,8 @@ from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, Synthet
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import WIDEST
 from dxgeom.noise.round_laws import LaplaceNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.privacy.currencies import Currency, currency_of
 from dxgeom.universe.queries import LinearQueries
 

@@ -26,11 +26,9 @@ from reference.stated_policy import stated_distances
 from typer.testing import CliRunner
 
 import dxgeom as dx
-from dxgeom.audit.plans.along_bases import require_along_bases
-from dxgeom.audit.plans.claimed_blocks import of_answers
-from dxgeom.audit.plans.counted_blocks import InClasses
-from dxgeom.audit.plans.moves import moves_of
-from dxgeom.audit.plans.plan_audit import audit_plan
+from dxgeom.audit.counted_blocks import InClasses, of_answers
+from dxgeom.audit.moves import moves_of, require_along_bases
+from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused, PlanError
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism

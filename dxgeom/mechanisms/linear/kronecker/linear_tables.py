@@ -25,8 +25,7 @@ from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
-from dxgeom.numeric.canonical_digest import own_integers, own_numbers
-from dxgeom.numeric.sealed import cached_property, seal
+from dxgeom.numeric.sealed import cached_property, own_integers, own_numbers, seal
 from dxgeom.privacy.currencies import require_for_normal_noise
 
 

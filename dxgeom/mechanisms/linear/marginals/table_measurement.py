@@ -27,8 +27,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.noise.round_laws import LaplaceNoise
-from dxgeom.numeric.canonical_digest import own_integers, own_numbers
-from dxgeom.numeric.sealed import cached_property, seal
+from dxgeom.numeric.sealed import cached_property, own_integers, own_numbers, seal
 from dxgeom.privacy.currencies import require_for_normal_noise
 
 

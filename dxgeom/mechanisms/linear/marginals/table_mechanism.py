@@ -32,8 +32,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.noise.round_laws import LaplaceNoise
-from dxgeom.numeric.canonical_digest import canonical_digest, own_numbers
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest, own_numbers
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 

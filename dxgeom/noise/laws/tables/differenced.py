@@ -16,8 +16,8 @@ from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.noise.gaussian import GaussianNoise, exact_normals, normals, words_for
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import Evaluation, IdealDraws
-from dxgeom.numeric.canonical_digest import own_numbers
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import own_numbers
 
 
 @final

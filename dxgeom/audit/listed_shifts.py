@@ -13,8 +13,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 from numpy.typing import NDArray
 
-from dxgeom.audit.covariance_audit import hidden_by
-from dxgeom.audit.jumps_audit import audit_jumps
+from dxgeom.audit.covariance_audit import audit_jumps
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
@@ -64,7 +63,7 @@ def require_hidden_shifts(law: NoiseLaw | None, weights: NDArray[np.int64], metr
     each = (0 if law is None else law.dimension * (1 + law.facets)) + 1
     shifts, distances, looked_at = _different(weights, metric, max(1, _MOST_WORK // each))
     if isinstance(law, GaussianWithJumps):
-        audit_jumps(law, shifts, distances, hidden_by)
+        audit_jumps(law, shifts, distances)
     elif law is not None and len(shifts):
         _require_short(law, shifts, distances)
     return (
