@@ -25,8 +25,8 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.metrics.combinations import CapMetric, GroupedMetric, PresenceMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric, PairBlock
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
+from dxgeom.noise.differenced import DifferencedNormals
+from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.exact_numbers import at_most_one, value_rounded_up
 from dxgeom.numeric.rounding import round_down, round_up

@@ -42,7 +42,7 @@ from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.components import components_of
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
+from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.planner.releases.releasable import Releasable
 
 _DIGIT: Final = 12

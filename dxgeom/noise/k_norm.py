@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.noise.rejection import RejectionNoise, tightest_rejection
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 

@@ -19,15 +19,15 @@ from dxgeom.geometry.containment import contains_point
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise.composed import CartesianProductNoise, LinearImageNoise, ProductNoise
+from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.jump_shifts import JumpShifts
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS as LAWS_FOR_BODIES
 from dxgeom.noise.k_norm import k_norm_noise
+from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness

@@ -39,7 +39,7 @@ from dxgeom.mechanisms.linear.measured import Classes, Cuts, FirstLessSecond
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.plan_files.loading import load_plan
 from dxgeom.planner.boxes.as_candidates import BoxCandidates

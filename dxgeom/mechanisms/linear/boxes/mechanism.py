@@ -22,8 +22,8 @@ from dxgeom.mechanisms.linear.boxes.question import BoxQuestion, Levels
 from dxgeom.mechanisms.linear.boxes.scales import BlockTables, block_variances, require_enough
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import LatticeNoise
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property, canonical_digest, own_numbers
 from dxgeom.privacy.currencies import require_for_normal_noise

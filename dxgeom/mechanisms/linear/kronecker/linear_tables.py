@@ -24,7 +24,7 @@ from dxgeom.mechanisms.linear.measured import Block, MeasuredNumbers, Siblings, 
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.composed import ProductNoise
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
+from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.numeric.sealed import cached_property, own_integers, own_numbers, seal
 from dxgeom.privacy.currencies import require_for_normal_noise
 

@@ -21,8 +21,8 @@ from dxgeom.mechanisms.linear.marginals.counts_with_noise import CellErrors, Cou
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
 from dxgeom.numeric.sealed import cached_property, canonical_digest, own_numbers, sealed
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries

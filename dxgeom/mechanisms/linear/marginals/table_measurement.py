@@ -25,7 +25,7 @@ from dxgeom.mechanisms.linear.measured import (
 )
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.composed import ProductNoise
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property, own_integers, own_numbers, seal
 from dxgeom.privacy.currencies import require_for_normal_noise

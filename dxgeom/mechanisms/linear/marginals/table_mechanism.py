@@ -29,8 +29,8 @@ from dxgeom.mechanisms.linear.marginals.promise import Promise
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property, canonical_digest, own_numbers
 from dxgeom.privacy.currencies import require_for_normal_noise
