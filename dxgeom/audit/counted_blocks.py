@@ -195,13 +195,13 @@ class AtCuts(Along):
 @final
 @dataclass(frozen=True, eq=False)
 class CountedBlock:
-    """The numbers of a block: ``along`` the attributes at ``axes``, rising places in the universe, of which ``told``
-    says which values are told apart; all others are summed up. ``steps``: lattice steps that a record adds to a number
-    by which it is counted once."""
+    """The numbers of a block: ``along`` the attributes at ``axes``, rising places in the universe, of which ``merged``
+    says which values count as one. ``steps``: lattice steps that a record adds to a number by which it is counted once.
+    """
 
     axes: tuple[int, ...]
     along: tuple[Along, ...]
-    told: Mapping[int, Codes] = field(repr=False)
+    merged: Mapping[int, Codes] = field(repr=False)
     steps: int
 
     @property
@@ -213,8 +213,8 @@ class CountedBlock:
         """What such a change shifts, in lattice steps, an axis for each attribute."""
         table = change.margin(self.axes)
         for place, (axis, one) in enumerate(zip(self.axes, self.along, strict=True)):
-            told = self.told[axis]
-            lines = one.summed(added_up(np.moveaxis(table, place, -1), told, int(told.max()) + 1))
+            merged = self.merged[axis]
+            lines = one.summed(added_up(np.moveaxis(table, place, -1), merged, int(merged.max()) + 1))
             table = np.moveaxis(lines, -1, place)
         return np.asarray(table * self.steps, dtype=table.dtype)
 
@@ -272,14 +272,14 @@ def blocks_with_noise(mechanism: LatticeNoise[Any]) -> dict[int, NoisyBlock]:
 
 def _of_tables(mechanism: CountsWithNoise, number: int) -> CountedBlock:
     """Sets of attributes; the same again, in Laplace noise, for differences of two."""
-    family, told, axes = mechanism.family, mechanism.queries.classes, sorted(mechanism.queries.classes)
+    family, merged, axes = mechanism.family, mechanism.queries.classes, sorted(mechanism.queries.classes)
     members = family.members_of(number % family.count)
     sizes = [int(family.sizes[a]) for a in members]
     if mechanism.normal:
         along: list[Along] = [AboveFirst(1, size, 1) for size in sizes]
     else:
         along = [FirstOfTwo() if number >= family.count and size == 2 else InClasses(size, 1) for size in sizes]
-    return CountedBlock(tuple(axes[a] for a in members), tuple(along), told, mechanism.step.denominator)
+    return CountedBlock(tuple(axes[a] for a in members), tuple(along), merged, mechanism.step.denominator)
 
 
 def _of_boxes(mechanism: BoxMechanism, number: int) -> CountedBlock:
@@ -288,8 +288,8 @@ def _of_boxes(mechanism: BoxMechanism, number: int) -> CountedBlock:
         if level:
             axes.append(column.axis)
             along.append(_level(getattr(factor, "radices", ()), level, mechanism.normal, factor.size))
-    told = {one.axis: one.codes for one in columns}
-    return CountedBlock(tuple(axes), tuple(along), told, mechanism.step.denominator)
+    merged = {one.axis: one.codes for one in columns}
+    return CountedBlock(tuple(axes), tuple(along), merged, mechanism.step.denominator)
 
 
 def _level(radices: Sequence[int], level: int, normal: bool, size: int) -> Along:

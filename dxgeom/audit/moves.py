@@ -169,7 +169,7 @@ class _Loads:
 
     def told_pairs(self, moves: Moves, axis: int) -> Iterator[PairBlock]:
         """The moves along an attribute between told values, some at once."""
-        own = [block.told[axis] for block in self._blocks if axis in block.axes]
+        own = [block.merged[axis] for block in self._blocks if axis in block.axes]
         for first, second, bounds in moves.along(axis) if own else ():
             for start in range(0, len(first), _AT_ONCE):
                 part = slice(start, start + _AT_ONCE)
@@ -180,7 +180,7 @@ class _Loads:
         divided by w or less, and by no more: for widths that divide each other there are no other kinds."""
         own = [block for block in self._blocks if axis in block.axes]
         along = [block.along[block.axes.index(axis)] for block in own]
-        values = max((int(block.told[axis].max()) for block in own), default=0)
+        values = max((int(block.merged[axis].max()) for block in own), default=0)
         widths = sorted({width for one in along for width in one.widths or () if width <= values})
         if any(one.widths is None for one in along) or any(larger % smaller for smaller, larger in pairwise(widths)):
             return None
@@ -321,7 +321,7 @@ def require_along_bases(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
             looked_at += len(bounds)
             for start in range(0, len(bounds), at_once):
                 some = slice(start, start + at_once)
-                one, other = (own[0].block.told[axis][values[some]] for values in (first, second))
+                one, other = (own[0].block.merged[axis][values[some]] for values in (first, second))
                 turned = [part.turned[part.block.axes.index(axis)] for part in own]
                 used = [part.used(axis, along.moved(one, other)) for part, along in zip(own, turned, strict=True)]
                 _require(np.sum(used, axis=0), bounds[some], parts)

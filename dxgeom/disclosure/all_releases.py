@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
+from warnings import warn
 
 from dxgeom.disclosure.contributions import Spread, contributions, spread
 from dxgeom.disclosure.curves import Noise, ToldCurve, curve_of_entries
@@ -166,7 +167,7 @@ _ROWS: Final = (
 _HIDDEN: Final = "included is what was told of rows that this policy does not tell apart: {}"
 
 
-def told(
+def disclosed_loss(
     history: History,
     policy: Policy,
     others: Iterable[Policy] = (),
@@ -217,6 +218,12 @@ def told(
         people_in_words(people, rows, [one for one, _ in released]),
         curve,
     )
+
+
+def told(*arguments: Any, **options: Any) -> Told:
+    """:func:`disclosed_loss`, as it was called; the name goes after this version."""
+    warn("dx.disclosure.told is called dx.disclosure.disclosed_loss", DeprecationWarning, stacklevel=2)
+    return disclosed_loss(*arguments, **options)
 
 
 def _released(

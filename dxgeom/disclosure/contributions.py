@@ -137,7 +137,7 @@ class Term:
     codes: NDArray[np.int64]
     absence: float
 
-    def told(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    def loss(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
         """spend·d between raw values, by their places, elementwise, up to the rounding of distances."""
         first, second = self.codes[i], self.codes[j]
         outside = (first == OUTSIDE) | (second == OUTSIDE)
@@ -168,12 +168,12 @@ class Contribution:
         refused = [(term.codes == OUTSIDE) & (term.absence == math.inf) for term in self.terms]
         return np.flatnonzero((self.codes != OUTSIDE) & ~np.any([*refused, self.codes == OUTSIDE], axis=0))
 
-    def told(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+    def loss(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
         """What was told of raw values, by their places, elementwise, up to the rounding of distances."""
         shape = np.broadcast_shapes(i.shape, j.shape)
         if self.squares:
-            return np.sqrt(sum((term.told(i, j) ** 2 for term in self.terms), np.zeros(shape)))
-        return sum((term.told(i, j) for term in self.terms), np.zeros(shape))
+            return np.sqrt(sum((term.loss(i, j) ** 2 for term in self.terms), np.zeros(shape)))
+        return sum((term.loss(i, j) for term in self.terms), np.zeros(shape))
 
 
 @final
@@ -234,7 +234,7 @@ def spread(contribution: Contribution) -> Spread:
 def _spread_of_all(contribution: Contribution, kept: NDArray[np.int64], codes: NDArray[np.int64]) -> Spread:
     worst, pair, within = -1.0, None, 0.0
     for place, code in zip(kept, codes, strict=True):
-        amounts = contribution.told(np.full(len(kept), place), kept)
+        amounts = contribution.loss(np.full(len(kept), place), kept)
         within = max(within, float(amounts[codes == code].max()))
         others = np.where(codes == code, -1.0, amounts)
         if others.max() > worst:
@@ -244,9 +244,9 @@ def _spread_of_all(contribution: Contribution, kept: NDArray[np.int64], codes: N
 
 def _spread_from_one(contribution: Contribution, kept: NDArray[np.int64], codes: NDArray[np.int64]) -> Spread:
     """Two values are no further apart than both are from a third."""
-    widest = 2 * float(contribution.told(np.full(len(kept), kept[0]), kept).max())
+    widest = 2 * float(contribution.loss(np.full(len(kept), kept[0]), kept).max())
     _, first, which = np.unique(codes, return_index=True, return_inverse=True)
-    within = 2 * float(contribution.told(kept[first][which], kept).max())
+    within = 2 * float(contribution.loss(kept[first][which], kept).max())
     return Spread(widest if len(first) > 1 else None, None, within)
 
 

@@ -252,7 +252,7 @@ class ConvexBody(DefinedByNumbers):
         """A body, and an invertible matrix that makes this one of it."""
         return None
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points (n, 2) whose hull is the body's image under ``onto`` (2, m), up to the rounding of float64.
 
         Unless a body knows better, its image's supporting lines of every degree are cut with each other: the hull is

@@ -17,7 +17,7 @@ from dxgeom.geometry.body import ConvexBody, Rows, combined, diagonal, image_of,
 from dxgeom.geometry.gauge import Gauge, LargestGauge, SumGauge
 from dxgeom.numeric.arrays import block_diagonal, block_slices
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, rational_matrix, solve_rationally, total
-from dxgeom.numeric.sealed import cached_property, own_numbers
+from dxgeom.numeric.sealed import cached_property, freeze_arrays
 
 
 class BodyOfParts(ConvexBody, ABC):
@@ -132,8 +132,8 @@ class FreeSum(BodyOfParts):
     def summands(self) -> tuple[ConvexBody, ...]:
         return self.parts
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.vstack([part.shadow(onto[:, block]) for part, block in blocks_of(self.parts)])
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.vstack([part.projection(onto[:, block]) for part, block in blocks_of(self.parts)])
 
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         radii = [generator.standard_gamma(part.dimension + 1, (count, 1)) for part in self.parts]
@@ -161,7 +161,7 @@ class LinearImage(ConvexBody):
     map: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        own_numbers(self, "map")
+        freeze_arrays(self, "map")
         shaped = self.map.shape == (self.inner.dimension, self.inner.dimension) and np.all(np.isfinite(self.map))
         if not (shaped and np.linalg.matrix_rank(self.map) == self.inner.dimension):
             raise NotANormBall("the map of a body onto its image is an invertible square matrix of its dimension")
@@ -200,8 +200,8 @@ class LinearImage(ConvexBody):
     def preimage(self) -> tuple[ConvexBody, NDArray[np.float64]]:
         return self.inner, self.map
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner.shadow(onto @ self.map)
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.projection(onto @ self.map)
 
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         return np.asarray(self.inner.simulate_uniform(count, generator) @ self.map.T)

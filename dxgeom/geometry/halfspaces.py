@@ -21,7 +21,7 @@ from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_points
 from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix, value_rounded_up
 from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
-from dxgeom.numeric.sealed import cached_property, own_numbers
+from dxgeom.numeric.sealed import cached_property, freeze_arrays
 
 _FLAT = 1e-10
 
@@ -148,7 +148,7 @@ class HalfspacePolytope(ConvexBody):
     heights: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        own_numbers(self, "normals", "heights")
+        freeze_arrays(self, "normals", "heights")
         shaped = self.normals.ndim == 2 and self.heights.shape == self.normals.shape[:1] and self.normals.size > 0
         if not shaped or not np.all(np.isfinite(self.normals)):
             raise NotANormBall("halfspaces are a matrix of finite normals, with one height for each")

@@ -133,7 +133,7 @@ class SymmetricPolytope(ConvexBody):
     def polytope(self) -> SymmetricPolytope:
         return self
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(self.vertices @ onto.T)
 
     @property

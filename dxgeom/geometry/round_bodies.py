@@ -29,7 +29,7 @@ from dxgeom.geometry.gauge import RowNorm, power_norm
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, rational_matrix, solve_rationally, total
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
-from dxgeom.numeric.sealed import cached_property, own_numbers
+from dxgeom.numeric.sealed import cached_property, freeze_arrays
 
 
 class AxisBall(ConvexBody):
@@ -105,7 +105,7 @@ class PowerBall(AxisBall):
     exponent: float
 
     def __post_init__(self) -> None:
-        own_numbers(self, "radii")
+        freeze_arrays(self, "radii")
         check_lengths(self.radii)
         if not self.exponent >= 1:
             raise NotANormBall(f"the ball of ℓp is convex for p from 1 to infinity, found {self.exponent}")
@@ -153,7 +153,7 @@ class Box(AxisBall):
     half_widths: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        own_numbers(self, "half_widths")
+        freeze_arrays(self, "half_widths")
         check_lengths(self.half_widths)
 
     def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -164,7 +164,7 @@ class Box(AxisBall):
     def powers(self) -> Powers:
         return Powers(self.half_widths, math.inf)
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         edges = onto * self.half_widths
         across = np.column_stack([-edges[1], edges[0]])
         signs = np.sign(np.vstack([DEGREES, across + 1e-9 * edges.T, across - 1e-9 * edges.T]) @ edges)
@@ -190,7 +190,7 @@ class CrossPolytope(AxisBall):
     radii: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        own_numbers(self, "radii")
+        freeze_arrays(self, "radii")
         check_lengths(self.radii)
 
     def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -201,7 +201,7 @@ class CrossPolytope(AxisBall):
     def powers(self) -> Powers:
         return Powers(self.radii, 1.0)
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.vstack([(onto * self.radii).T, -(onto * self.radii).T])
 
     def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
@@ -226,7 +226,7 @@ class Ellipsoid(ConvexBody):
     axes: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        own_numbers(self, "axes")
+        freeze_arrays(self, "axes")
         square = self.axes.ndim == 2 and self.axes.shape[0] == self.axes.shape[1] > 0
         if not (square and np.all(np.isfinite(self.axes)) and np.linalg.matrix_rank(self.axes) == len(self.axes)):
             raise NotANormBall("an ellipsoid's axes form an invertible square matrix of finite numbers")
@@ -279,7 +279,7 @@ class Ellipsoid(ConvexBody):
     def axes_of_ball(self) -> NDArray[np.float64]:
         return self.axes
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         pulled = DEGREES @ (onto @ self.axes)
         lengths = np.linalg.norm(pulled, axis=1, keepdims=True)
         return np.asarray(pulled / np.where(lengths > 0, lengths, 1) @ (onto @ self.axes).T)

@@ -19,7 +19,7 @@ from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, LazyUnifo
 from dxgeom.numeric.arrays import block_diagonal, block_slices
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
-from dxgeom.numeric.sealed import cached_property, own_numbers
+from dxgeom.numeric.sealed import cached_property, freeze_arrays
 
 
 @final
@@ -55,8 +55,8 @@ class ProductNoise(NoiseLaw):
         cut = [part.loss_upper_bounds(shifts[:, block], errors[:, block]) for part, block in self._blocks]
         return np.asarray(np.sum(cut, axis=0) * (1 + (len(cut) + 1) * UNIT_ROUNDOFF))
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.vstack([part.shadow(onto[:, block]) for part, block in self._blocks])
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.vstack([part.projection(onto[:, block]) for part, block in self._blocks])
 
     @property
     def facets(self) -> int:
@@ -124,7 +124,7 @@ class LinearImageNoise(NoiseLaw):
     map: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        own_numbers(self, "map")
+        freeze_arrays(self, "map")
         size = self.inner.dimension
         shaped = self.map.ndim == 2 and self.map.shape[1] == size and np.all(np.isfinite(self.map))
         if not (shaped and 0 < len(self.map) == np.linalg.matrix_rank(self.map)):
@@ -159,8 +159,8 @@ class LinearImageNoise(NoiseLaw):
         """(E, n) and (E, n): for each point a u with map·u = point, near least squares, and bounds on its errors."""
         return self._inverse.products(points)
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner.shadow(onto @ self.map)
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.projection(onto @ self.map)
 
     @property
     def facets(self) -> int:

@@ -17,7 +17,7 @@ from dxgeom.noise.gaussian import GaussianNoise, exact_normals, normals, words_f
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import own_numbers
+from dxgeom.numeric.sealed import freeze_arrays
 
 
 @final
@@ -37,7 +37,7 @@ class DifferencedNormals(NoiseLaw):
     sizes: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        own_numbers(self, "sizes")
+        freeze_arrays(self, "sizes")
         whole = self.sizes.ndim == 1 and bool(np.all((self.sizes >= 2) & (self.sizes == np.floor(self.sizes))))
         if not (whole and math.isfinite(self.scale) and self.scale > 0 and self.sizes.prod() < 2.0**31):
             raise NotANormBall("normal noise in a table has a positive scale and whole sizes from 2")
@@ -107,8 +107,8 @@ class DifferencedNormals(NoiseLaw):
         slack = (float(self.sizes.sum()) + 2.0 ** len(self.sizes) * self.dimension + 16) * 2.0**-51 * plain
         return np.asarray((lengths + slack + np.linalg.norm(errors, axis=1)) / self.scale * (1 + 2.0**-50))
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner.shadow(onto @ self.map)
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.projection(onto @ self.map)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         drawn = generator.standard_normal((count, *self.shape))

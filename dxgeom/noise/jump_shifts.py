@@ -14,7 +14,7 @@ from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
 from dxgeom.numeric.qhull import far_apart
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
-from dxgeom.numeric.sealed import DefinedByNumbers, cached_property, own_numbers
+from dxgeom.numeric.sealed import DefinedByNumbers, cached_property, freeze_arrays
 
 _ENTRIES: Final = 1 << 18
 _LARGEST: Final = 2**52
@@ -39,8 +39,8 @@ class JumpShifts(DefinedByNumbers):
     distances: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        own_numbers(self, "distances")
-        own_whole_numbers(self, "columns", "first", "second")
+        freeze_arrays(self, "distances")
+        freeze_integers(self, "columns", "first", "second")
         places = (self.first, self.second)
         formed = (
             self.columns.ndim == 2
@@ -166,7 +166,7 @@ class JumpShifts(DefinedByNumbers):
         return np.where(np.any(shifts, axis=1), found, 0.0)
 
 
-def own_whole_numbers(thing: object, *names: str) -> None:
+def freeze_integers(thing: object, *names: str) -> None:
     """Give a frozen thing these arrays in int64 for itself: read-only copies.
 
     Raises: NotANormBall for what is no array of whole numbers of 64 bits.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall
 from dxgeom.noise.gaussian import GaussianNoise
-from dxgeom.noise.jump_shifts import JumpShifts, own_whole_numbers
+from dxgeom.noise.jump_shifts import JumpShifts, freeze_integers
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, legible
 from dxgeom.numeric.exact_numbers import exact_middle, rational
@@ -207,7 +207,7 @@ class GaussianWithJumps(NoiseLaw):
     reaches: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        own_whole_numbers(self, "reaches")
+        freeze_integers(self, "reaches")
         formed = self.shifts.width == self.gaussian.dimension and self.reaches.shape == (self.shifts.count,)
         if not (formed and self.reaches.min() >= LEAST_REACH and self.reaches.max() <= LARGEST_REACH):
             raise NotANormBall(
@@ -280,7 +280,7 @@ class GaussianWithJumps(NoiseLaw):
         """Tight for the differences that it jumps along; for others mostly far above the norm."""
         return self.shifts.bounds(shifts, errors)
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         points = np.vstack([self.shifts.points(here) @ onto.T for here in self.shifts.blocks()])
         return np.vstack([points, -points])
 

@@ -18,7 +18,7 @@ from dxgeom.noise.gaussian import GaussianNoise, exact_normals, normals, words_f
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property, own_numbers, sealed
+from dxgeom.numeric.sealed import cached_property, freeze_arrays, sealed
 
 
 @final
@@ -38,7 +38,7 @@ class KroneckerNormals(NoiseLaw):
     maps: tuple[NDArray[np.float64], ...]
 
     def __post_init__(self) -> None:
-        own_numbers(self, "spreads")
+        freeze_arrays(self, "spreads")
         maps = tuple(sealed(np.array(one, dtype=np.float64)) for one in self.maps)
         object.__setattr__(self, "maps", maps)
         proper = np.all(np.isfinite(self.spreads) & (self.spreads > 0)) and self.spreads.ndim == len(maps)
@@ -111,8 +111,8 @@ class KroneckerNormals(NoiseLaw):
         lengths = ((np.abs(table) + off) / self.spreads).reshape(len(shifts), -1)
         return lengths_rounded_up(lengths, lengths * 2.0**-50)
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner.shadow(onto @ self.map)
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.projection(onto @ self.map)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         drawn = generator.standard_normal((count, *self.shape)) * self.spreads

@@ -93,9 +93,9 @@ class NoiseLaw(DefinedByNumbers):
         tells."""
         return None
 
-    def shadow(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points (n, 2) whose hull is the image of K under ``onto`` (2, m), up to the rounding of float64."""
-        return self.known_body.shadow(onto)
+        return self.known_body.projection(onto)
 
     @property
     def known_body(self) -> ConvexBody:

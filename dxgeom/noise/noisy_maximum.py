@@ -80,14 +80,14 @@ def noisy_largest_worth(
         return int(contenders[0])
     uniforms = [LazyUniform(int(word)) for word in words[contenders]]
 
-    def told(balls: list[arb]) -> int | None:
+    def decide(balls: list[arb]) -> int | None:
         values = [exact(int(place)) + noise(ball) for place, ball in zip(contenders, balls, strict=True)]
         for place, value in enumerate(values):
             if all(value > other for rival, other in enumerate(values) if rival != place):
                 return int(contenders[place])
         return None
 
-    return decided(told, uniforms, randomness)
+    return decided(decide, uniforms, randomness)
 
 
 def largest(scores: NDArray[np.int64], randomness: Randomness) -> int:

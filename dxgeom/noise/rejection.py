@@ -153,12 +153,12 @@ class RejectionNoise(NoiseLaw):
         """The sign of E + ‖V‖_L − ‖V‖_K, reading bits until it is certain."""
         inner, outer = self._gauges
 
-        def told(balls: list[arb]) -> bool | None:
+        def decide(balls: list[arb]) -> bool | None:
             point = evaluation(balls[:-1])
             margin: arb = outer.exact(point) - inner.exact(point) - balls[-1].log()
             return bool(margin > 0) if margin > 0 or margin < 0 else None
 
-        return decided(told, uniforms, randomness)
+        return decided(decide, uniforms, randomness)
 
     @cached_property
     def _gauges(self) -> tuple[Gauge, Gauge]:

@@ -18,7 +18,7 @@ from dxgeom.noise.gaussian import exact_normals, normals, pairs_for
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, WORD, IdealDraws, exponential_sums, exponentials, legible, sums_of
 from dxgeom.numeric.randomness import Randomness, fair_bits
-from dxgeom.numeric.sealed import cached_property, own_numbers
+from dxgeom.numeric.sealed import cached_property, freeze_arrays
 
 
 @final
@@ -75,7 +75,7 @@ class LaplaceNoise(NoiseLaw):
     scales: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        own_numbers(self, "scales")
+        freeze_arrays(self, "scales")
         if self.scales.ndim != 1 or not np.all((self.scales > 0) & np.isfinite(self.scales)):
             raise NotANormBall(f"Laplace scales are positive and finite, found {self.scales}")
 

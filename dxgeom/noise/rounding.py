@@ -50,13 +50,13 @@ class LazyUniform:
 
 
 def decided(
-    told: Callable[[list[arb]], Found | None], uniforms: Sequence[LazyUniform], randomness: Randomness
+    decide: Callable[[list[arb]], Found | None], uniforms: Sequence[LazyUniform], randomness: Randomness
 ) -> Found:
     """What balls around the uniforms tell, reading bits and computing in more of them until they tell it."""
     precision = 2 * WORD
     while True:
         with ctx.workprec(precision):
-            found = told([uniform.ball() for uniform in uniforms])
+            found = decide([uniform.ball() for uniform in uniforms])
         if found is not None:
             return found
         for uniform in uniforms:
@@ -184,12 +184,12 @@ def _exactly(draws: IdealDraws, row: int, factor: Fraction, randomness: Randomne
 def round_exactly(evaluation: Evaluation, uniforms: Sequence[LazyUniform], randomness: Randomness) -> list[int]:
     """Each value of ``evaluation(uniforms)`` rounded to the nearest integer, reading bits until it is certain."""
 
-    def told(balls: list[arb]) -> list[int] | None:
+    def decide(balls: list[arb]) -> list[int] | None:
         rounded = [(value + 0.5).floor().unique_fmpz() for value in evaluation(balls)]
         whole = [int(value) for value in rounded if value is not None]
         return whole if len(whole) == len(rounded) else None
 
-    return decided(told, uniforms, randomness)
+    return decided(decide, uniforms, randomness)
 
 
 def exponential_sums(coefficients: Sequence[Sequence[int | float]]) -> Evaluation:

@@ -127,7 +127,7 @@ class DefinedByNumbers(Sealed, ABC):
         return canonical_digest(type(self).__name__, *self.defining)
 
 
-def own_numbers(thing: object, *names: str) -> None:
+def freeze_arrays(thing: object, *names: str) -> None:
     """Give a frozen thing these arrays in float64 for itself: read-only copies.
 
     What was proved of it then holds for good, whatever becomes of the arrays that it was made of.
@@ -142,7 +142,7 @@ def own_numbers(thing: object, *names: str) -> None:
         object.__setattr__(thing, name, numbers)
 
 
-def own_integers(numbers: NDArray[Any]) -> NDArray[np.int64]:
+def frozen_integers(numbers: NDArray[Any]) -> NDArray[np.int64]:
     """A read-only copy, for what is proved of it to hold for good.
 
     Raises: WrongArgument for anything but an array of 64-bit integers.

@@ -200,7 +200,7 @@ def test_what_a_body_knows_of_itself_fits_its_gauge_and_support(body, vectors):
 
 def test_the_shadow_of_a_body_is_as_wide_as_the_body(body):
     onto = np.random.default_rng(8).standard_normal((2, body.dimension))
-    shadow, size = body.shadow(onto), float(body.support_function(DEGREES @ onto).max())
+    shadow, size = body.projection(onto), float(body.support_function(DEGREES @ onto).max())
     for direction in np.random.default_rng(9).standard_normal((20, 2)):
         direction /= np.linalg.norm(direction)
         widest = float(body.support_function(direction @ onto))

@@ -195,7 +195,7 @@ def test_a_law_casts_the_shadow_of_its_body(name):
     for direction in np.random.default_rng(4).standard_normal((10, 2)):
         direction /= np.linalg.norm(direction)
         widest = float(widths(direction))
-        assert float((law.shadow(onto) @ direction).max()) == pytest.approx(widest, rel=0, abs=1e-3 * size)
+        assert float((law.projection(onto) @ direction).max()) == pytest.approx(widest, rel=0, abs=1e-3 * size)
 
 
 @pytest.mark.parametrize("name", [name for name, law in LAWS.items() if law.body is not None and not law.concentrated])
