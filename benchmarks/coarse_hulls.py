@@ -20,8 +20,8 @@ from dxgeom.mechanisms.linear.shapes.coarse_hulls import coarse_hull
 from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
 from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
-from dxgeom.noise.laws.composed import LinearImageNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.composed import LinearImageNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build

@@ -15,24 +15,19 @@ from collections.abc import Iterator
 import numpy as np
 from flint import arb, ctx
 
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.power_ball import PowerBall
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.envelope import box_around
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.jumps.shifts import JumpShifts
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.rejection import RejectionNoise
-from dxgeom.noise.laws.rounding import IdealDraws, exponentials, legible
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
-from dxgeom.noise.products.cartesian import CartesianProductNoise
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, Ellipsoid, PowerBall
+from dxgeom.noise.composed import CartesianProductNoise, LinearImageNoise, ProductNoise
+from dxgeom.noise.differenced import DifferencedNormals
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jump_shifts import JumpShifts
+from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rejection import RejectionNoise, box_around
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
+from dxgeom.noise.rounding import IdealDraws, exponentials, legible
 from dxgeom.numeric.randomness import Randomness, SystemRandomness
 
 PER_BATCH = 100_000

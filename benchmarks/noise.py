@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
-from dxgeom.noise.discrete.discrete_laplace import DiscreteLaplaceNoise
-from dxgeom.noise.laws.envelope import tightest_rejection
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_differences
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.lattice_laws import DiscreteLaplaceNoise
+from dxgeom.noise.rejection import tightest_rejection
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import SystemRandomness
 
 DRAWS = 300_000

@@ -15,7 +15,7 @@ import numpy as np
 
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.composed import ProductNoise
+from dxgeom.noise.composed import ProductNoise
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build
 from dxgeom.policy.policy import Policy, parse_policy

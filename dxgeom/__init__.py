@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from dxgeom.metrics.edges import repair_edges as repair_edges, verify_edges as verify_edges
     from dxgeom.metrics.verification import VerifiedMetric as VerifiedMetric, verify_metric as verify_metric
     from dxgeom.metrics.lipschitz_maps import lipschitz as lipschitz
-    from dxgeom.noise.laws.k_norm import k_norm_noise as k_norm_noise
+    from dxgeom.noise.k_norm import k_norm_noise as k_norm_noise
     from dxgeom.pipeline import compile_and_release as compile_and_release
     from dxgeom.plan_files.loading import load_plan as load_plan
     from dxgeom.plan_files.saving import save_plan as save_plan

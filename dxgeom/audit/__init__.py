@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.audit.hull_audit import HullAudit as HullAudit, audit_hull as audit_hull
     from dxgeom.audit.observed_losses import ObservedLoss as ObservedLoss, observed_loss as observed_loss
-    from dxgeom.audit.plans.plan_audit import PlanAudit as PlanAudit, audit_plan as audit_plan
+    from dxgeom.audit.plan_audit import PlanAudit as PlanAudit, audit_plan as audit_plan
     from dxgeom.audit.policy_audit import Audit as Audit, audit_policy as audit_policy
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -1,11 +1,13 @@
-"""What a certificate file claims about a metric, in numbers that somebody else can check."""
+"""What a certificate file claims about a metric, in numbers that somebody else can check; and shortest paths for it."""
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -13,6 +15,35 @@ from dxgeom.errors import CertificateRefused, file_errors
 from dxgeom.metrics.metric import MetricCertificate
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.universe.universe import Universe
+
+Exact: TypeAlias = Fraction | float
+"""An exact rational, or ∞."""
+
+INFINITE = float("inf")
+
+
+def shortest_paths(start: int, steps: Callable[[int], Iterable[tuple[int, Exact]]]) -> dict[int, Exact]:
+    """Dijkstra from one node: the *exact* distance of every node that can be reached.
+
+    Args: ``steps`` gives a node's neighbours with their bounds, at least 0; an infinite bound is no step.
+    """
+    reached: dict[int, Exact] = {}
+    hoped: dict[int, Exact] = {}
+    waiting: list[tuple[Exact, int]] = [(Fraction(0), start)]
+    while waiting:
+        distance, node = heapq.heappop(waiting)
+        if node in reached:
+            continue
+        reached[node] = distance
+        for neighbour, bound in steps(node):
+            if neighbour in reached or bound == INFINITE:
+                continue
+            length = distance + bound
+            if length < hoped.get(neighbour, INFINITE):
+                hoped[neighbour] = length
+                heapq.heappush(waiting, (length, neighbour))
+    return reached
+
 
 Kind: TypeAlias = Literal["policy", "matrix", "edges"]
 Claims: TypeAlias = dict[str, Any]

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
-from flint import arb, arb_mat, ctx
+from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
-from dxgeom.audit.jumps_audit import audit_jumps
 from dxgeom.audit.table_audit import gap_in_tables, hidden_in_tables
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
@@ -26,8 +25,8 @@ from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jumps import GaussianWithJumps, rates_of_reaches
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
@@ -36,6 +35,7 @@ from dxgeom.planner.tasks.task_plan import TaskPlan
 
 if TYPE_CHECKING:
     from dxgeom.planner.releases.plans import SavablePlan
+
 
 _PRECISION: Final = 256
 _OUTWARD: Final = 1 + 1e-9
@@ -101,7 +101,7 @@ def audit_covariance(plan: SavablePlan) -> CovarianceAudit:
     listed = _laid_out(mechanism.sensitivity)
     shifts = _shifts(mechanism, listed.differences)
     if isinstance(mechanism.law, GaussianWithJumps):
-        near = audit_jumps(mechanism.law, shifts, listed.bounds, hidden_by)
+        near = audit_jumps(mechanism.law, shifts, listed.bounds)
         with ctx.workprec(_PRECISION):
             gap = _gap(plan, arb_mat((mechanism.law.second_moment * _OUTWARD).tolist()))
         return CovarianceAudit(len(shifts), near, gap, with_jumps=True)
@@ -256,3 +256,50 @@ def _largest_row(square: arb_mat) -> arb:
 def _require(holds: bool, what: str) -> None:
     if not holds:
         raise CertificateRefused(f"this Gaussian noise is not what it has to be: {what}")
+
+
+_UNITS: Final = 16
+_DOWNWARD: Final = 1 - 2.0**-50
+
+
+def audit_jumps(law: GaussianWithJumps, shifts: NDArray[np.int64], bounds: NDArray[np.float64]) -> int:
+    """Of Gaussian noise with jumps: how many differences (E, m), each with its distance (E,), were looked at in balls.
+
+    Another route than the law's: differences are looked up by their own bytes, lengths are held against Σ⁻¹ and not
+    against the inverse of its root, and rates are computed in another form, in more bits.
+
+    Raises: CertificateRefused for a difference that the law does not jump along, or not far or often enough.
+    """
+    steps = np.ascontiguousarray(law.shifts.steps(slice(None)))
+    distances = law.shifts.distances
+    _require_listed(steps, distances, np.ascontiguousarray(shifts), bounds)
+    with ctx.workprec(_PRECISION):
+        root = arb_mat(law.gaussian.body.axes.tolist())
+        covariance = root * root.transpose()
+        # x_eᵀΣ⁻¹x_e ≤ 1/s_e² says that the difference is hidden as if it were promised its distance over s_e.
+        promised = distances / np.sqrt(law.reaches / _UNITS) * _DOWNWARD
+        near = hidden_by(covariance, law.gaussian.second_moment, steps, promised)
+        _require_rates(law.reaches)
+    return near
+
+
+def _require_listed(
+    steps: NDArray[np.int64], distances: NDArray[np.float64], shifts: NDArray[np.int64], bounds: NDArray[np.float64]
+) -> None:
+    stated = {step.tobytes(): distance for step, distance in zip(steps, distances.tolist(), strict=True)}
+    for shift, bound in zip(shifts, bounds.tolist(), strict=True):
+        distance = stated.get(shift.tobytes(), stated.get((-shift).tobytes()))
+        if distance is None or distance > bound:
+            raise CertificateRefused("a difference is not among those that the noise jumps along at its distance")
+
+
+def _require_rates(reaches: NDArray[np.int64]) -> None:
+    total = 0
+    for reach, many in zip(*(found.tolist() for found in np.unique(reaches, return_counts=True)), strict=True):
+        length, rate = arb(fmpq(reach, _UNITS)), int(rates_of_reaches()[reach])
+        least = (1 + 1 / length) / length * (-length / 2 - 1).exp() + 4 / length**2 * (-length / 2 - 2).exp()
+        if reach < 2 * _UNITS or not arb(rate) >= 2 * least * arb(2) ** 64:
+            raise CertificateRefused("some jump is not as frequent as its reach needs")
+        total += rate * many
+    if total >= 1 << 64:
+        raise CertificateRefused("jumps would not end")

@@ -12,8 +12,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.audit.claims import Claims, claimed_distances, claimed_pairs, require_equal, require_proof
-from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
+from dxgeom.audit.claims import (
+    INFINITE,
+    Claims,
+    Exact,
+    claimed_distances,
+    claimed_pairs,
+    require_equal,
+    require_proof,
+    shortest_paths,
+)
 from dxgeom.audit.policy_audit import Audit
 from dxgeom.errors import CertificateRefused
 from dxgeom.metrics.edges import Edge, fingerprint_of_edges, stated_edges

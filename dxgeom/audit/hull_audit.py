@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require
 from dxgeom.audit.double_description import MISSING, FoundFacets
 from dxgeom.errors import CertificateRefused, MissingExtra, TooLarge
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope
+from dxgeom.geometry.polytope import SymmetricPolytope
 
 MOST_VERTICES: Final = 1_000
 MOST_FACETS: Final = 4_000

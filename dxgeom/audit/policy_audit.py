@@ -10,10 +10,17 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Final, final
 
-from dxgeom.audit.claims import Claims, claimed_distances, pairs_of_universe, require_equal, require_proof
-from dxgeom.audit.joint_bounds import Several
-from dxgeom.audit.paths import INFINITE, Exact, shortest_paths
-from dxgeom.audit.stated_bounds import Enclosure, StatedBounds
+from dxgeom.audit.claims import (
+    INFINITE,
+    Claims,
+    Exact,
+    claimed_distances,
+    pairs_of_universe,
+    require_equal,
+    require_proof,
+    shortest_paths,
+)
+from dxgeom.audit.stated_bounds import Enclosure, Several, StatedBounds
 from dxgeom.errors import CertificateRefused, UnsupportedCombination
 from dxgeom.policy.policy import Policy
 

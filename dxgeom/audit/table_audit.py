@@ -21,9 +21,9 @@ from dxgeom.mechanisms.linear.marginals.mechanism import MarginalSpace, marginal
 from dxgeom.mechanisms.linear.marginals.program import least_cost_rates
 from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
-from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
+from dxgeom.noise.composed import ProductNoise
+from dxgeom.noise.differenced import DifferencedNormals
+from dxgeom.noise.kronecker import KroneckerNormals
 
 _PRECISION: Final = 192
 _MOST: Final = 50_000

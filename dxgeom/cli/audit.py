@@ -100,7 +100,7 @@ def plan(
       dxgeom audit plan plan.json
     """
     with refusals(output):
-        from dxgeom.audit.plans.plan_audit import audit_plan
+        from dxgeom.audit.plan_audit import audit_plan
         from dxgeom.plan_files.loading import load_plan
 
         found = audit_plan(load_plan(planned))

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.disclosure.all_releases import Told as Told, ToldOfAttribute as ToldOfAttribute, told as told
+    from dxgeom.disclosure.all_releases import (
+        Told as Told,
+        ToldOfAttribute as ToldOfAttribute,
+        disclosed_loss as disclosed_loss,
+        told as told,
+    )
     from dxgeom.disclosure.curves import ToldCurve as ToldCurve, ToldPoint as ToldPoint
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

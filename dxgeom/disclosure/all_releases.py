@@ -11,14 +11,14 @@ their number was told.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
+from warnings import warn
 
 from dxgeom.disclosure.contributions import Spread, contributions, spread
 from dxgeom.disclosure.curves import Noise, ToldCurve, curve_of_entries
-from dxgeom.disclosure.people import people_in_words, unbounded_in
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.book import KeptAccount
 from dxgeom.ledger.entry import Entry
@@ -27,6 +27,7 @@ from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.currencies import PURE, Privacy
 from dxgeom.universe.columns import plain
+from dxgeom.universe.people.people import MOVER, People
 from dxgeom.universe.wording import shown
 
 _DIGITS: Final = 4
@@ -166,7 +167,7 @@ _ROWS: Final = (
 _HIDDEN: Final = "included is what was told of rows that this policy does not tell apart: {}"
 
 
-def told(
+def disclosed_loss(
     history: History,
     policy: Policy,
     others: Iterable[Policy] = (),
@@ -217,6 +218,12 @@ def told(
         people_in_words(people, rows, [one for one, _ in released]),
         curve,
     )
+
+
+def told(*arguments: Any, **options: Any) -> Told:
+    """:func:`disclosed_loss`, as it was called; the name goes after this version."""
+    warn("dx.disclosure.told is called dx.disclosure.disclosed_loss", DeprecationWarning, stacklevel=2)
+    return disclosed_loss(*arguments, **options)
 
 
 def _released(
@@ -292,3 +299,40 @@ def _up(amount: float) -> float:
         return amount
     place = 10.0 ** (math.floor(math.log10(amount)) - _DIGITS + 1)
     return float(f"{math.ceil(amount / place * (1 - _ROUNDING)) * place:.12g}")
+
+
+def unbounded_in(people: People | None, released: Sequence[Policy]) -> tuple[str, ...]:
+    """The policies under which a release may have told anything of a person: those that take every row to be another
+    person's, or that say by another column who people are."""
+    if people is None:
+        return ()
+    theirs = ((one.name, one.universe.reading.people) for one in released)
+    return tuple(dict.fromkeys(name for name, said in theirs if said is None or said.column != people.column))
+
+
+def people_in_words(people: People | None, unbounded: Sequence[str], released: Sequence[Policy]) -> tuple[str, ...]:
+    """What the figures mean for people.
+
+    Once: Σ s_k·W_k ≤ W under Σ s_k·d_k, W the earth mover's distance between a person's rows. By rows: s·d/m for each
+    of at most m rows, so s·d where all change alike.
+    """
+    if people is None:
+        return ()
+    if unbounded:
+        named = ", ".join(map(shown, unbounded))
+        return (
+            f"Releases under {named} do not count people by '{people.column}': what they told of somebody grows with "
+            "the number of their rows, without bound.",
+        )
+    said = [
+        "Figures are about people all of whose rows change from the one record to the other. What was told of any "
+        f"other two is at most {MOVER} between their rows, under what was told of records: where all releases are "
+        "under this policy, the spent multiple of the distance that 'dxgeom explain' shows of the two."
+    ]
+    counted = [one.universe.reading.people for one in released]
+    if any(one is not None and one.count == "rows" for one in counted):
+        said = [
+            "Figures are about people all of whose rows change from the one record to the other; some releases count "
+            "rows, and told a part of that of every row that they kept."
+        ]
+    return tuple(said)

@@ -85,8 +85,8 @@ class ToldCurve:
         return self.at(self.nearest)
 
     @staticmethod
-    def _point(distance: float, told: Composition) -> ToldPoint:
-        return ToldPoint(distance, told.epsilon(DELTA), told.right_guess())
+    def _point(distance: float, composition: Composition) -> ToldPoint:
+        return ToldPoint(distance, composition.epsilon(DELTA), composition.right_guess())
 
     def lines(self) -> list[str]:
         """For a reader."""

@@ -17,7 +17,7 @@ from dxgeom.engines.tables.source import Source
 from dxgeom.engines.tables.sources import engine_of, opened
 from dxgeom.engines.tally import Tally, tally
 from dxgeom.errors import DataError
-from dxgeom.numeric.exact_sums import LARGEST, exact_sum
+from dxgeom.numeric.arrays import LARGEST, exact_sum
 from dxgeom.universe.people.shares import Components
 from dxgeom.universe.universe import Universe
 

@@ -7,7 +7,7 @@ import numpy as np
 from dxgeom.engines.people import CountedPeople, people_in
 from dxgeom.engines.reading import RecordReader
 from dxgeom.engines.tally import Tally
-from dxgeom.numeric.exact_sums import exact_sum
+from dxgeom.numeric.arrays import exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.people.shares import Components, ShareCounter
 

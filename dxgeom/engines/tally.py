@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.people import CountedPeople, chosen_rows
 from dxgeom.engines.reading import RECORDS, RecordReader
-from dxgeom.numeric.exact_sums import exact_sum
+from dxgeom.numeric.arrays import exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 
 

@@ -10,7 +10,7 @@ from dxgeom.arguments import require
 from dxgeom.errors import LedgerError
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 
 PLAIN: Final = canonical_digest("plain arrays", "replacing a record by any other is one nat at spend 1")

@@ -19,10 +19,9 @@ from dxgeom.learning.conventions import Estimator
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.exact_draws import bernoulli_exp, uniform_integer
-from dxgeom.numeric.randomness import Randomness
+from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.numeric.randomness import Randomness, bernoulli_exp, uniform_integer
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.releases.answer_once import release
 

@@ -258,9 +258,9 @@ class Ledger(Displayed, Uncopied):
             return tuple(book.entries)
 
     def told(self, policy: Any, **more: Any) -> Any:
-        """What all releases so far may have told: :func:`dxgeom.disclosure.told`, of this ledger as it is now."""
+        """What all releases so far may have told: :func:`dxgeom.disclosure.disclosed_loss` of this ledger as it is."""
         with self._book() as book:
-            return import_module("dxgeom.disclosure.all_releases").told(history_of(book, {}), policy, **more)
+            return import_module("dxgeom.disclosure.all_releases").disclosed_loss(history_of(book, {}), policy, **more)
 
     def close(self) -> None:
         """Ends the use of this object; the file stays."""

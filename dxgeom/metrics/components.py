@@ -30,8 +30,7 @@ from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.matrices import DenseMetric
 from dxgeom.metrics.metric import Metric, PairBlock, gathered
 from dxgeom.metrics.verification import VerifiedMetric, require_verified, verify
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.sealed import Sealed, sealed
+from dxgeom.numeric.sealed import Sealed, canonical_digest, sealed
 
 
 @final

@@ -28,8 +28,8 @@ from dxgeom.metrics.generating_pairs import classes_of_records
 from dxgeom.metrics.metric import Metric, all_pairs, gathered
 from dxgeom.metrics.near_places import TREE_FROM, nearest_at_all
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
-from dxgeom.numeric.rows import distinct_rows
 from dxgeom.numeric.shortest_paths import distances_from, edge_graph
 from dxgeom.universe.weight_table import WeightTable
 from dxgeom.universe.weight_tables import WeightTables

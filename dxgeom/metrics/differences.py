@@ -20,7 +20,7 @@ from dxgeom.metrics.generating_pairs import (
 )
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.restriction import without_idle_attributes
-from dxgeom.numeric.rows import distinct_rows, first_of_each_kind, kinds_of_rows, least_by_row
+from dxgeom.numeric.arrays import distinct_rows, first_of_each_kind, kinds_of_rows, least_by_row
 from dxgeom.universe.weight_tables import WeightTables
 
 DISTINCT_LIMIT = 5_000_000

@@ -27,8 +27,8 @@ from dxgeom.metrics.metric import (
     pairs_at_a_finite_distance,
     require,
 )
+from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.numeric.rounding import round_down, sum_round_down
-from dxgeom.numeric.rows import distinct_rows
 from dxgeom.numeric.sealed import cached_property
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]

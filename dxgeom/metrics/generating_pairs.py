@@ -34,8 +34,8 @@ from dxgeom.metrics.families import (
 from dxgeom.metrics.metric import NO_PAIRS, PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
 from dxgeom.metrics.near_places import few_kinds, nearest_of_kinds
 from dxgeom.metrics.points import PointsMetric
+from dxgeom.numeric.arrays import distinct_rows, first_of_each_kind, kinds_of_rows, least_by_row
 from dxgeom.numeric.rounding import round_down
-from dxgeom.numeric.rows import distinct_rows, first_of_each_kind, kinds_of_rows, least_by_row
 from dxgeom.universe.weight_table import WeightTable, on_shared_classes, shared_classes
 from dxgeom.universe.weight_tables import WeightTables
 

@@ -18,8 +18,8 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.near_places import TREE_FROM, few_kinds, near_pairs
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.restriction import without_idle_attributes
+from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
-from dxgeom.numeric.rows import distinct_rows
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.weight_tables import WeightTables
 

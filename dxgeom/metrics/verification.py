@@ -36,8 +36,8 @@ from dxgeom.metrics.matrices import (
 )
 from dxgeom.metrics.metric import Metric, MetricCertificate
 from dxgeom.metrics.points import PointsMetric
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.rounding import round_down
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.privacy.currencies import PURE, Privacy, currency_of
 from dxgeom.universe.people.people import People
 from dxgeom.universe.universe import Universe

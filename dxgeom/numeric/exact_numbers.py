@@ -1,13 +1,15 @@
-"""Numbers that are rationals where that is exact, and balls around the truth where it is not."""
+"""Numbers that are rationals where that is exact, else balls around the truth; and integer systems, solved exactly."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from flint import arb, ctx, fmpq, fmpq_mat
+import numpy as np
+from flint import arb, ctx, fmpq, fmpq_mat, fmpz_mat
+from numpy.typing import NDArray
 
 from dxgeom.numeric.rounding import round_up
 
@@ -95,3 +97,27 @@ def solve_rationally(matrix: Sequence[Sequence[float]], sides: Sequence[fmpq]) -
     """
     solution = rational_matrix(matrix).solve(fmpq_mat(len(sides), 1, list(sides)))
     return [solution[place, 0] for place in range(len(sides))]
+
+
+def solve_exactly(matrices: NDArray[Any], sides: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Determinants and Cramer numerators of F integer systems ``A x = b``.
+
+    Args: ``matrices`` (F, m, m) and ``sides`` (F, m, r), integers of any size.
+    Returns: signed determinants (F,) and numerators (F, m, r), Python integers, with ``x = numerators / determinant``;
+    numerators are 0 where the determinant is.
+    Guarantee: *exact*.
+    """
+    count, size, columns = sides.shape
+    determinants = np.zeros(count, dtype=object)
+    numerators = np.zeros((count, size * columns), dtype=object)
+    systems = np.concatenate([matrices.astype(object), sides.astype(object)], axis=2).tolist()
+    for place, (matrix, system) in enumerate(zip(matrices.tolist(), systems, strict=True)):
+        determinant = fmpz_mat(matrix).det()
+        if determinant == 0:
+            continue
+        reduced, common, _ = fmpz_mat(system).rref()
+        # The reduced system is common·[1 | x]; by Cramer's rule determinant·x is whole.
+        solution = (entry * determinant // common for row in reduced.tolist() for entry in row[size:])
+        determinants[place] = int(determinant)
+        numerators[place] = [int(entry) for entry in solution]
+    return determinants, numerators.reshape(sides.shape)

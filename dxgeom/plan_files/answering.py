@@ -22,8 +22,8 @@ from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.plan_files.asked import weighed, weights_data
 from dxgeom.plan_files.document import ChangePart, MechanismPart
 from dxgeom.plan_files.laws import (

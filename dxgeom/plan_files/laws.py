@@ -1,6 +1,6 @@
 """Laws, and the bodies that they are made of, from and to what a file says: by the fields of their own classes.
 
-A law that is new is read and written as soon as it is one of :data:`dxgeom.noise.laws.k_norm.LAWS`. Every class refuses
+A law that is new is read and written as soon as it is one of :data:`dxgeom.noise.k_norm.LAWS`. Every class refuses
 numbers that are no body's or no law's itself; a polytope's boundary is proved anew.
 """
 
@@ -15,16 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope
-from dxgeom.geometry.bodies.power_ball import PowerBall
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.geometry.facets.fan import Fan, certify_fan
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.fan import Fan, certify_fan
+from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.polytope import SymmetricPolytope
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
 from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, Tree
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.k_norm import LAWS
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.k_norm import LAWS
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.plan_files.text.exact_text import (
     array_data,
     float_of,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
-from dxgeom.numeric.exact_sums import LARGEST as MOST_RECORDS
+from dxgeom.numeric.arrays import LARGEST as MOST_RECORDS
 from dxgeom.universe.decimals import LARGEST, SMALLEST, NotANumber, exact, meant
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
-from dxgeom.geometry.hulls.coarse_polytopes import require_few_dimensions
+from dxgeom.geometry.hulls import require_few_dimensions
 from dxgeom.mechanisms.linear import gaussian, kronecker  # whose files are loaded when they are asked for
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace

@@ -32,7 +32,7 @@ from dxgeom.universe.workloads.spans import boxes_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
-    from dxgeom.geometry.bodies.body import ConvexBody
+    from dxgeom.geometry.body import ConvexBody
     from dxgeom.numeric.qhull import HullLimits
     from dxgeom.planner.boxes.box_plan import BoxPlan
     from dxgeom.planner.marginals.marginal_plan import MarginalPlan

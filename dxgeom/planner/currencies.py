@@ -36,7 +36,7 @@ class CurrencyComparison:
     @cached_property
     def at_equal_epsilon(self) -> dict[float, float]:
         """The same for one release at (ε, 10⁻⁶), by ε: below 1 noise for pure privacy is the better one."""
-        from dxgeom.privacy.gaussian_curves import gaussian_distance
+        from dxgeom.privacy.curves import gaussian_distance
 
         return {epsilon: self.ratio * (gaussian_distance(epsilon, DELTA) / epsilon) ** 2 for epsilon in EPSILONS}
 

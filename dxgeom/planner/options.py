@@ -8,7 +8,7 @@ from types import NoneType
 from typing import TypeAlias, final
 
 from dxgeom.arguments import WHOLE, require, require_function
-from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.body import ConvexBody
 from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
 from dxgeom.numeric.qhull import HullLimits
 

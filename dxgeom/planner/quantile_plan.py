@@ -28,7 +28,7 @@ from dxgeom.mechanisms.quantiles.choice import (
 from dxgeom.mechanisms.quantiles.question import QuantileQuestion, quantile_question
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, agreed_records, exact_amount
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
 from dxgeom.planner.comparing.comparison import BOUND

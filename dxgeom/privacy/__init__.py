@@ -8,7 +8,7 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.privacy.composition import Composition as Composition
-    from dxgeom.privacy.concentrated_curves import (
+    from dxgeom.privacy.curves import (
         concentrated_delta as concentrated_delta,
         concentrated_epsilon as concentrated_epsilon,
         concentrated_odds as concentrated_odds,
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         concentrated_tail as concentrated_tail,
     )
     from dxgeom.privacy.currencies import Currency as Currency, currency_of as currency_of
-    from dxgeom.privacy.gaussian_curves import (
+    from dxgeom.privacy.curves import (
         gaussian_delta as gaussian_delta,
         gaussian_distance as gaussian_distance,
         gaussian_epsilon as gaussian_epsilon,

@@ -16,9 +16,9 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.polytope import SymmetricPolytope
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.report.canvas import BLUE, GREY, INK, empty_picture, legend, literal, panels, save
 from dxgeom.report.shadow import closed, shadow_outline
 

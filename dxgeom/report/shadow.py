@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.body import ConvexBody
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 
 _DIRECTIONS = 720
@@ -19,7 +19,7 @@ def shadow_of_body(mechanism: AdditiveMechanism, first: int, second: int) -> NDA
     answers, up to the rounding of float64. A body that is flat from there has two corners, no noise at all gives one.
     """
     onto = mechanism.float_mixing[[first, second]]
-    return convex_polygon(np.zeros((1, 2)) if mechanism.law is None else mechanism.law.shadow(onto))
+    return convex_polygon(np.zeros((1, 2)) if mechanism.law is None else mechanism.law.projection(onto))
 
 
 def shadow_of_differences(mechanism: AdditiveMechanism, first: int, second: int) -> NDArray[np.float64]:

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.predicates import parse_predicate
 from dxgeom.universe.selections import evaluate
 from dxgeom.universe.universe import Universe

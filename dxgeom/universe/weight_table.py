@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.numeric.exact_sums import integer_totals
-from dxgeom.numeric.rows import distinct_rows, kinds_of_rows
+from dxgeom.numeric.arrays import distinct_rows, integer_totals, kinds_of_rows
 from dxgeom.numeric.sealed import Sealed, cached_property
 
 LARGEST_NUMERATOR = 2**52

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.numeric.exact_sums import summed_by_class
+from dxgeom.numeric.arrays import summed_by_class
 from dxgeom.numeric.sealed import Sealed, cached_property
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import (

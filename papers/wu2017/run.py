@@ -25,7 +25,7 @@ from dxgeom.mechanisms.metric_space import (
     small_graphs,
 )
 from dxgeom.noise import LayeredLineNoise, staircase_mean_absolute
-from dxgeom.noise.discrete.interval_union import union_of
+from dxgeom.noise.layered_line import union_of
 
 HERE = Path(__file__).parent
 EPSILONS = ("0.5", "1", "2", "5")

@@ -15,13 +15,12 @@ from flint import arb
 from reference.families import members
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.body import DEGREES, ConvexBody
-from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.power_ball import PowerBall
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.geometry.containment.comparison import contains_point, gauge_rounded_up
+from dxgeom.geometry.body import DEGREES, ConvexBody
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.containment import contains_point, gauge_rounded_up
+from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
 from dxgeom.numeric.exact_numbers import rational
 
 
@@ -201,7 +200,7 @@ def test_what_a_body_knows_of_itself_fits_its_gauge_and_support(body, vectors):
 
 def test_the_shadow_of_a_body_is_as_wide_as_the_body(body):
     onto = np.random.default_rng(8).standard_normal((2, body.dimension))
-    shadow, size = body.shadow(onto), float(body.support_function(DEGREES @ onto).max())
+    shadow, size = body.projection(onto), float(body.support_function(DEGREES @ onto).max())
     for direction in np.random.default_rng(9).standard_normal((20, 2)):
         direction /= np.linalg.norm(direction)
         widest = float(body.support_function(direction @ onto))

@@ -19,8 +19,8 @@ from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import verify
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.candidates import Kind, names
 

@@ -15,10 +15,8 @@ from reference.families import members
 from scipy import stats
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.hulls.integer_hulls import integer_hull
-from dxgeom.noise.discrete.discrete_cones import DiscreteConeNoise, discrete_hull_noise
-from dxgeom.noise.discrete.discrete_laplace import DiscreteLaplaceNoise
-from dxgeom.noise.discrete.law import DiscreteNoise
+from dxgeom.geometry.hulls import integer_hull
+from dxgeom.noise.lattice_laws import DiscreteConeNoise, DiscreteLaplaceNoise, DiscreteNoise, discrete_hull_noise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 DRAWS = 100_000

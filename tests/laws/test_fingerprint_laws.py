@@ -16,17 +16,15 @@ import pytest
 from reference.forged import forged
 from reference.mechanisms import CASES, LINE, ROWS, queries
 
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.verification import verify
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.universe.queries import LinearQueries
 
 SENSITIVITY = sensitivity_of(LINE, queries())

@@ -16,7 +16,7 @@ import pytest
 from pydantic import BaseModel
 
 import dxgeom as dx
-from dxgeom.geometry.bodies.round_bodies import Box
+from dxgeom.geometry.round_bodies import Box
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.options import PlanOptions
 from dxgeom.queries.queries_file import queries_from_dict

@@ -23,7 +23,7 @@ from reference.replayed import Script, answer_law, played
 from reference.stated_policy import stated_distances
 
 import dxgeom as dx
-from dxgeom.disclosure.all_releases import told
+from dxgeom.disclosure.all_releases import disclosed_loss
 from dxgeom.engines.marginals.table_counts import table_counts
 from dxgeom.geometry import hull_of_points
 from dxgeom.ledger.history import read_ledger
@@ -530,7 +530,7 @@ def test_ledgers_of_several_policies_say_no_less_than_was_told_of_any_two_rows(p
             documents.append({"policy": f"p{place}", "universe": shape, "rules": rules, "privacy": privacy})
         policies = [dx.Policy.from_dict({**one, "dataset": {"name": "v", "budget": "none"}}) for one in documents]
         charges = [(policy, Fraction(chance.whole(1, 9), 7), "") for policy in policies]
-        found = told(charged(tmp_path / f"{number}.db", charges, privacy), policies[0], policies)
+        found = disclosed_loss(charged(tmp_path / f"{number}.db", charges, privacy), policies[0], policies)
         apart, rows = told_apart(documents, charges, privacy)
         assert found.of_any >= apart[:-1, :-1].max() * (1 - SLACK), number
         assert found.of_presence is None or found.of_presence >= apart[-1, :-1].max() * (1 - SLACK), number
@@ -557,7 +557,7 @@ def test_curves_of_mixed_ledgers_are_no_less_than_what_their_noises_tell(tmp_pat
         kinds = [chance.one(("pure", "gaussian", "unknown")) for _ in range(chance.whole(2, 7))] + ["gaussian"]
         charges = [(policy, Fraction(chance.whole(1, 8), 8), kind) for kind in kinds]
         noises = {"pure": "pure", "gaussian": "gaussian"}
-        curve = told(charged(tmp_path / f"{number}.db", charges, "concentrated"), policy, noises=noises).curve
+        curve = disclosed_loss(charged(tmp_path / f"{number}.db", charges, "concentrated"), policy, noises=noises).curve
         distance = chance.whole(1, 6) / 4
         pure = [float(spend) * distance for _, spend, kind in charges if kind == "pure"]
         width = mpmath.sqrt(sum(mpmath.mpf(float(s) * distance) ** 2 for _, s, kind in charges if kind != "pure"))

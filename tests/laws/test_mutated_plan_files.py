@@ -25,7 +25,7 @@ from reference.random_workloads import Chance
 from reference.stated_policy import stated_distances
 
 import dxgeom as dx
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.plan_files.text.json_text import document_text
 from dxgeom.plan_files.wrong import PLAN_CODES
 

@@ -14,25 +14,22 @@ from reference.families import members
 from scipy.optimize import linprog
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.bodies.body import DEGREES
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
-from dxgeom.geometry.containment.comparison import contains_point
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.jumps.shifts import JumpShifts
-from dxgeom.noise.laws.k_norm import LAWS as LAWS_FOR_BODIES
-from dxgeom.noise.laws.k_norm import k_norm_noise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.rejection import RejectionNoise
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
-from dxgeom.noise.products.cartesian import CartesianProductNoise
+from dxgeom.geometry.body import DEGREES
+from dxgeom.geometry.containment import contains_point
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
+from dxgeom.noise.composed import CartesianProductNoise, LinearImageNoise, ProductNoise
+from dxgeom.noise.differenced import DifferencedNormals
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jump_shifts import JumpShifts
+from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.k_norm import LAWS as LAWS_FOR_BODIES
+from dxgeom.noise.k_norm import k_norm_noise
+from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rejection import RejectionNoise
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long
@@ -198,7 +195,7 @@ def test_a_law_casts_the_shadow_of_its_body(name):
     for direction in np.random.default_rng(4).standard_normal((10, 2)):
         direction /= np.linalg.norm(direction)
         widest = float(widths(direction))
-        assert float((law.shadow(onto) @ direction).max()) == pytest.approx(widest, rel=0, abs=1e-3 * size)
+        assert float((law.projection(onto) @ direction).max()) == pytest.approx(widest, rel=0, abs=1e-3 * size)
 
 
 @pytest.mark.parametrize("name", [name for name, law in LAWS.items() if law.body is not None and not law.concentrated])

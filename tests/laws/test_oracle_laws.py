@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from reference.bodies import exact_gauge
 
-from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
-from dxgeom.geometry.hulls.support_oracle import StatedSupport, SupportOracle
+from dxgeom.geometry.enclosing import EnclosureLimits, StatedSupport, SupportOracle, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments, regression_statistic

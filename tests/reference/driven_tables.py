@@ -13,7 +13,7 @@ from unittest.mock import patch
 import numpy as np
 from scipy.linalg import block_diag
 
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 

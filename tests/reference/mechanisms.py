@@ -49,13 +49,11 @@ from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.families import LineMetric, PartitionMetric
 from dxgeom.metrics.verification import verify
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.rejection import RejectionNoise
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names
 from dxgeom.planner.choose import plan

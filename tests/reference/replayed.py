@@ -15,7 +15,7 @@ import numpy as np
 
 from dxgeom.mechanisms.quantiles import largest_length, transport
 from dxgeom.mechanisms.selection import declared_scores, selections
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.law import NoiseLaw
 from reference.selection_law import CHANCES
 
 

@@ -11,10 +11,10 @@ import math
 import numpy as np
 import pytest
 
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.jumps.shifts import JumpShifts
+from dxgeom.geometry.round_bodies import Ellipsoid
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jump_shifts import JumpShifts
+from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long

@@ -14,13 +14,11 @@ import pytest
 from reference.released_law import interval_law, polygon_law, two_intervals_law
 from scipy import stats
 
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
+from dxgeom.noise.composed import LinearImageNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long

@@ -14,10 +14,10 @@ from reference.cell_law import cell_law, window_counts
 from reference.released_law import interval_law
 from scipy import stats
 
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.noise.laws.envelope import tightest_rejection
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.rejection import tightest_rejection
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import SystemRandomness
 
 DRAWS = 10_000_000

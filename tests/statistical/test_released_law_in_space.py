@@ -15,11 +15,10 @@ from reference.cell_law import PRECISION, cell_law, window_counts
 from reference.released_law import interval_law, polygon_law
 from scipy import stats
 
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.noise.laws.envelope import box_around
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.rejection import RejectionNoise, box_around
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.normals import exact_normals
-from dxgeom.noise.laws.rounding import round_draws, round_exactly, stretched
+from dxgeom.geometry.round_bodies import Ellipsoid
+from dxgeom.noise.gaussian import GaussianNoise, exact_normals
+from dxgeom.noise.rounding import round_draws, round_exactly, stretched
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 AXES = np.array([[1.3, 0.0], [-0.9, 0.7]])

@@ -12,7 +12,7 @@ import pytest
 from reference.selection_law import CHANCES
 from scipy import stats
 
-from dxgeom.noise.discrete.noisy_maximum import noisy_largest
+from dxgeom.noise.noisy_maximum import noisy_largest
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 FALSE_ALARM = 1e-8

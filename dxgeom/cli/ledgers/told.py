@@ -41,14 +41,14 @@ def told(
       dxgeom ledger told privacy.db --policy policies/clinic/policy.yaml
     """
     with refusals(output):
-        from dxgeom.disclosure.all_releases import told as told_of
+        from dxgeom.disclosure.all_releases import disclosed_loss
         from dxgeom.ledger.history import read_ledger
         from dxgeom.plan_files.loading import load_plan
         from dxgeom.policy.policy import load_policy
 
         history = read_ledger(ledger)
         noises = {plan.fingerprint: plan.noise for plan in map(load_plan, plans or ()) if plan.noise is not None}
-        found = told_of(history, load_policy(policy), map(load_policy, others or ()), edition, noises)
+        found = disclosed_loss(history, load_policy(policy), map(load_policy, others or ()), edition, noises)
         if output is Format.json:
             print_json({"ledger": ledger, **found.as_dict()})
         else:

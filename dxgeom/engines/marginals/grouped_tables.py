@@ -16,7 +16,7 @@ from dxgeom.engines.failures import changed_meanwhile
 from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
 from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tally import Tally
-from dxgeom.numeric.exact_sums import exact_sum
+from dxgeom.numeric.arrays import exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 

@@ -15,7 +15,7 @@ from dxgeom.engines.people import CountedPeople, whole_people
 from dxgeom.engines.reading import RecordReader
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
-from dxgeom.numeric.exact_sums import LARGEST, exact_sum
+from dxgeom.numeric.arrays import LARGEST, exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.people.people import SHARES
 from dxgeom.universe.people.shares import ComponentKeys, shares_of_groups

@@ -13,7 +13,7 @@ from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.people import ROWS_AT_ONCE, CountedPeople, chosen_rows
 from dxgeom.engines.reading import RECORDS, RecordReader
 from dxgeom.engines.tally import Tally
-from dxgeom.numeric.exact_sums import exact_sum
+from dxgeom.numeric.arrays import exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 

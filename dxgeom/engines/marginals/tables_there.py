@@ -24,7 +24,7 @@ from dxgeom.engines.tables.later import ibis
 from dxgeom.engines.tables.source import Source
 from dxgeom.engines.tally import Tally
 from dxgeom.errors import DataError
-from dxgeom.numeric.exact_sums import LARGEST
+from dxgeom.numeric.arrays import LARGEST
 from dxgeom.universe.people.people import SHARES
 from dxgeom.universe.people.shares import ComponentKeys
 from dxgeom.universe.workloads.whole_tables import MarginalQueries

@@ -12,8 +12,7 @@ from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.learning.perturbed.objective import PerturbedObjective
-from dxgeom.noise.laws.lazy_uniform import WORD, LazyUniform
-from dxgeom.noise.laws.rounding import Evaluation
+from dxgeom.noise.rounding import WORD, Evaluation, LazyUniform
 from dxgeom.numeric.exact_numbers import value_rounded_up
 from dxgeom.numeric.randomness import Randomness
 

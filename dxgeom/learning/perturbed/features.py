@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.numeric.blocks import block_slices
-from dxgeom.numeric.canonical_digest import DefinedByNumbers
+from dxgeom.numeric.arrays import block_slices
+from dxgeom.numeric.sealed import DefinedByNumbers
 
 GroupKind: TypeAlias = Literal["box", "ball", "choice"]
 ROUNDED = 2.0**-40

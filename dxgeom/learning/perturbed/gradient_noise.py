@@ -12,14 +12,12 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.learning.perturbed.features import ROUNDED, Change, FeatureGroup, Features
 from dxgeom.mechanisms.linear.containment import largest_load
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.products.cartesian import CartesianProductNoise
+from dxgeom.noise.composed import CartesianProductNoise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.numeric.exact_numbers import rational, value_rounded_up
 from dxgeom.numeric.rounding import round_down, round_up
 

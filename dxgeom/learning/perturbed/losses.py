@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dxgeom.numeric.canonical_digest import DefinedByNumbers
+from dxgeom.numeric.sealed import DefinedByNumbers
 
 
 class GlmLoss(DefinedByNumbers):

@@ -19,11 +19,11 @@ from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
 from dxgeom.learning.perturbed.shares import best_share, usual_curvature
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.rounding import FLOAT_ERROR, stretched
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rounding import FLOAT_ERROR, stretched
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
+from dxgeom.numeric.sealed import canonical_digest
 
 STEP: Final = Fraction(1, 2**20)
 """Coefficients are released as multiples of this: features are of length 1 or so, and no noise is as small."""

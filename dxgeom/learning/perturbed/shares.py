@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.learning.perturbed.features import Features
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.law import NoiseLaw
 
 SHARES: Final = tuple(Fraction(k, 40) for k in range(20, 40))
 """What q is chosen from: a half to 39/40."""

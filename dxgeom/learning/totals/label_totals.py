@@ -18,9 +18,9 @@ from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
 from dxgeom.learning.perturbed.shares import usual_curvature
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
-from dxgeom.noise.laws.law import WIDEST, NoiseLaw
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.law import WIDEST, NoiseLaw
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import canonical_digest
 
 GRID: Final = 2**20
 _ENOUGH: Final = 1e-12

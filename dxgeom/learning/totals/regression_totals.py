@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope
-from dxgeom.geometry.bodies.round_bodies import Box
-from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.polytope import SymmetricPolytope
+from dxgeom.geometry.round_bodies import Box
 from dxgeom.learning.totals.layout import TotalsLayout
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments, polynomial_statistic
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.law import WIDEST, NoiseLaw
-from dxgeom.noise.products.cartesian import CartesianProductNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.composed import CartesianProductNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.law import WIDEST, NoiseLaw
+from dxgeom.noise.round_laws import BoxNoise
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import canonical_digest
 
 GRID: Final = 2**16
 """Steps from 0 to 1: numbers within [−1, 1] are moved to multiples of 2⁻¹⁶ before anything is added up."""

@@ -15,8 +15,8 @@ from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
 from dxgeom.learning.under_policy.models import PolicyModel
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import canonical_digest
 
 _MOST_RECORDS = 20_000_000
 """Rows of features that are laid out at once."""

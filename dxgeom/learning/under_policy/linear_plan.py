@@ -20,7 +20,7 @@ from dxgeom.learning.under_policy.feature_rows import FeatureRows, feature_rows
 from dxgeom.learning.under_policy.totals_queries import totals_queries
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.comparing.comparison import CandidateComparison

@@ -16,7 +16,7 @@ from dxgeom.learning.totals.coefficients import Coefficients
 from dxgeom.learning.under_policy.counted_records import FitToCounts
 from dxgeom.learning.under_policy.models import NAME, policy_model
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.unknown import Unknown

@@ -17,9 +17,8 @@ from dxgeom.mechanisms.contract.parts import kept_by, recalled_by, require_alike
 from dxgeom.mechanisms.contract.shares import default_shares
 from dxgeom.mechanisms.contract.table_reader import TableReader
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.decimals import SMALLEST
 
 New = TypeVar("New")

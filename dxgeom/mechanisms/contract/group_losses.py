@@ -12,7 +12,7 @@ from dxgeom.arguments import array_of
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.metrics.diameters import path_lengths
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.numeric.exact_sums import exact_sum
+from dxgeom.numeric.arrays import exact_sum
 from dxgeom.numeric.linear_program import ConstraintRows, minimise_linear
 from dxgeom.numeric.rounding import round_up
 

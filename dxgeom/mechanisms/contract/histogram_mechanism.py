@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import Answer
 from dxgeom.mechanisms.contract.row_reader import RowReader
-from dxgeom.numeric.exact_sums import LARGEST, exact_sum
+from dxgeom.numeric.arrays import LARGEST, exact_sum
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.universe import Universe
 

@@ -16,9 +16,8 @@ from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.parts import kept_by, recalled_by, require_fixed
 from dxgeom.metrics.components import SeparateBlocks, separate_blocks
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 _NAME: Final = "give the name that a ledger is to know the mechanism by"
 

@@ -14,7 +14,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import Answer
 from dxgeom.mechanisms.contract.row_reader import RowReader
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.numeric.exact_sums import exact_sum
+from dxgeom.numeric.arrays import exact_sum
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.universe.universe import Universe
 

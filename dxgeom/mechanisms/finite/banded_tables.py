@@ -22,10 +22,8 @@ from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, P
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring
 from dxgeom.mechanisms.finite.ratio_bounds import LAW_BITS, TOGETHER, odds_below, require_metric_and_spend
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.exact_draws import uniform_integer
-from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.randomness import Randomness, uniform_integer
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 LONGEST_ROW: Final = 10_000
 """Secrets of a row."""

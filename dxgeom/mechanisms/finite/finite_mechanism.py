@@ -12,8 +12,7 @@ import numpy as np
 
 from dxgeom.arguments import NUMBER, require
 from dxgeom.errors import DxgeomError
-from dxgeom.numeric.exact_draws import uniform_integer
-from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.randomness import Randomness, uniform_integer
 from dxgeom.numeric.sealed import cached_property
 
 Odds: TypeAlias = Fraction | float

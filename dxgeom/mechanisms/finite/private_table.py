@@ -13,9 +13,8 @@ from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, Prior, bayes_remap
 from dxgeom.mechanisms.finite.ratio_bounds import LikelihoodRatioBounds, likelihood_ratio_bounds
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 Weights: TypeAlias = Sequence[Sequence[Fraction]]
 

@@ -21,10 +21,9 @@ from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.law import WIDEST, NoiseLaw
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.law import WIDEST, NoiseLaw
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property, seal
+from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.universe import Universe
 

@@ -12,18 +12,18 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.round_bodies import CrossPolytope, lengths_rounded_up
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.round_bodies import CrossPolytope, lengths_rounded_up
 from dxgeom.mechanisms.linear.measured import MeasuredNumbers
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing, are_exact
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.witness import require_measured
 from dxgeom.metrics.changes import ListedChanges, largest_first
 from dxgeom.metrics.paired_changes import ROUNDING, PairedChanges
-from dxgeom.noise.laws import k_norm
-from dxgeom.noise.laws.composed import LinearImageNoise
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise import k_norm
+from dxgeom.noise.composed import LinearImageNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 

@@ -15,7 +15,7 @@ from dxgeom.mechanisms.linear.reciprocal_program import max_min_fair_rates, mini
 from dxgeom.mechanisms.linear.scale_groups import group_scales
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.diameters import l1_diameter_of_tables, smallest_distance
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
 _SPENT = 1e-12

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.sealed import Sealed, cached_property
+from dxgeom.numeric.sealed import Sealed, cached_property, canonical_digest
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR
 from dxgeom.universe.weight_tables import WeightTables

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.sealed import Closed
 
 STEPS_PER_SCALE: Final = 64

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.measured import MeasuredNumbers
-from dxgeom.numeric.canonical_digest import canonical_digest, own_integers
-from dxgeom.numeric.sealed import Closed, cached_property
+from dxgeom.numeric.sealed import Closed, cached_property, canonical_digest, frozen_integers
 
 
 def are_exact(numbers: Iterable[object]) -> bool:
@@ -71,7 +70,7 @@ class IntegerMixing(Closed):
     measured: MeasuredNumbers = field(repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "numerators", own_integers(self.numerators))
+        object.__setattr__(self, "numerators", frozen_integers(self.numerators))
         formed = self.numerators.ndim == 2 and len(self.divisors) == len(self.numerators)
         if not (formed and are_exact(self.divisors) and all(divisor > 0 for divisor in self.divisors)):
             raise CertificateRefused(

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.lattice import LatticeQueries
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.rounding import round_up
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 
 @final

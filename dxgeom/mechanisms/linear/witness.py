@@ -26,7 +26,7 @@ from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.rows import distinct_rows
+from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.universe.weight_table import WeightTable, only
 from dxgeom.universe.weight_tables import require_nothing_for_absence
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.geometry.facets.hull_growth import few_extreme_points
+from dxgeom.geometry.hull_growth import few_extreme_points
 from dxgeom.metrics.changes import ListedChanges, largest_first
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.numeric.qhull import HullLimits

@@ -15,15 +15,14 @@ from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.noise.discrete.integer_runs import runs_of
-from dxgeom.noise.discrete.layered_integers import (
+from dxgeom.noise.layers import (
     LayeredIntegerNoise,
+    runs_of,
     staircase_mean_absolute_on_integers,
     staircase_noise,
 )
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 MOST_SECRETS = 10_000
 """Secrets on a line whose pairs are all looked at."""

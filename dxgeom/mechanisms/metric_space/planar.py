@@ -13,16 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import array_of, require_exact
 from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.mechanisms.metric_space.usefulness import planar_usefulness
 from dxgeom.metrics.metric import PairBlock
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.round_laws import EllipsoidNoise
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import quotient_round_up
-from dxgeom.numeric.sealed import cached_property, seal
+from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 
 Place: TypeAlias = tuple[Fraction, Fraction]
 

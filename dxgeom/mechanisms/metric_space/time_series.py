@@ -12,7 +12,7 @@ import numpy as np
 
 from dxgeom.arguments import WHOLE, require, require_exact, require_level
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.geometry.bodies.round_bodies import Box
+from dxgeom.geometry.round_bodies import Box
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of
 from dxgeom.mechanisms.contract.secret_mechanism import require_one_record
@@ -20,11 +20,10 @@ from dxgeom.mechanisms.metric_space.usefulness import series_root_mean_square
 from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.round_laws import BoxNoise
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 LARGEST_SERIES = 150
 """Readings: the box's sampler has a proved error bound for twice as many uniforms and one more."""

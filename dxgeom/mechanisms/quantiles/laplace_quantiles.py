@@ -17,10 +17,9 @@ from dxgeom.mechanisms.quantiles.question import QuantileQuestion
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
 from dxgeom.metrics.lipschitz_maps import lipschitz
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 _LARGEST_NUMBER = 2**50
 _STEPS_PER_SCALE = 2**10

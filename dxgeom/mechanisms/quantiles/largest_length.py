@@ -10,9 +10,8 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from dxgeom.noise.discrete.noisy_maximum import noisy_largest_worth
-from dxgeom.numeric.exact_draws import uniform_integer
-from dxgeom.numeric.randomness import Randomness
+from dxgeom.noise.noisy_maximum import noisy_largest_worth
+from dxgeom.numeric.randomness import Randomness, uniform_integer
 from dxgeom.numeric.sealed import cached_property
 
 

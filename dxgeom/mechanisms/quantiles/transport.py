@@ -21,11 +21,10 @@ from dxgeom.mechanisms.quantiles.reach_of_metric import reach_of
 from dxgeom.mechanisms.quantiles.values import QuantileAnswer
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, RATES, SelectionLaw, noisy_largest
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.noisy_maximum import LARGEST_SCORE, RATES, SelectionLaw, noisy_largest
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_down
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 FINEST_OF_SHARES = 2**14
 """The same as FINEST where people count once: their shares are many more than records, and lengths have 62 bits."""

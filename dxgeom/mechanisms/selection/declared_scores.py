@@ -17,12 +17,10 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.selection.selections import nats_of, require_rate
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.noise.discrete.noisy_maximum import SelectionLaw, noisy_largest_worth
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.exact_draws import uniform_integer
+from dxgeom.noise.noisy_maximum import SelectionLaw, noisy_largest_worth
 from dxgeom.numeric.exact_numbers import rational
-from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.randomness import Randomness, uniform_integer
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.decimals import NotANumber, exact
 
 Score: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]

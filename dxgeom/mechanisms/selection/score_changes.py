@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.mechanisms.linear.biased.bias_search import changed_alike
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.universe.queries import LinearQueries
 
 MOST_UNITS = 2**24

@@ -19,11 +19,10 @@ from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, range
 from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number, require_written_for
 from dxgeom.mechanisms.selection.score_changes import ChangedRows, ScoreChange, changed_rows
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, SelectionLaw, check_rate, largest, noisy_largest
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.exact_sums import integer_totals
+from dxgeom.noise.noisy_maximum import LARGEST_SCORE, SelectionLaw, check_rate, largest, noisy_largest
+from dxgeom.numeric.arrays import integer_totals
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.queries import LinearQueries
 
 _LEVEL = 0.95

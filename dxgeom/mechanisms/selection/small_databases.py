@@ -21,11 +21,10 @@ from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query
 from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number
 from dxgeom.mechanisms.selection.selections import choose, nats_of, require_rate, require_scores_fit
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.exact_sums import integer_totals
+from dxgeom.noise.noisy_maximum import SelectionLaw
+from dxgeom.numeric.arrays import integer_totals
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.numbers.value_rounding import rounding_biases
 from dxgeom.universe.queries import LinearQueries
 

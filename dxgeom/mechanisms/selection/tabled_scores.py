@@ -19,11 +19,10 @@ from dxgeom.mechanisms.selection.declared_scores import Score
 from dxgeom.mechanisms.selection.selections import choose, nats_of, require_rate
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.noise.discrete.noisy_maximum import LARGEST_SCORE, SelectionLaw
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.noisy_maximum import LARGEST_SCORE, SelectionLaw
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import quotient_round_up
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 DATA_SETS: Final = 200_000
 """All data sets of so many records are scored; more than this are refused."""

@@ -15,11 +15,10 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.selection.selections import Selection, choose, nats_of, selection
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.exact_sums import integer_totals
+from dxgeom.noise.noisy_maximum import SelectionLaw
+from dxgeom.numeric.arrays import integer_totals
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.queries import LinearQueries
 
 

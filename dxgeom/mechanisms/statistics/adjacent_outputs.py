@@ -14,7 +14,7 @@ from flint import fmpz_mpoly_ctx
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.hulls.support_oracle import SupportOracle
+from dxgeom.geometry.enclosing import SupportOracle
 from dxgeom.mechanisms.statistics.bernstein import HalvingLimits, Maximum, polynomial_maxima
 from dxgeom.mechanisms.statistics.box_quadratics import MOST_VARIABLES, float_maximisers, quadratic_maxima
 from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic

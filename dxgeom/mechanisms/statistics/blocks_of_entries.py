@@ -8,14 +8,13 @@ from typing import Final
 import numpy as np
 
 from dxgeom.errors import TooLarge
-from dxgeom.geometry.bodies.composed_bodies import CartesianProduct
-from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.composed_bodies import CartesianProduct
+from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
 from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic
-from dxgeom.noise.laws.composed import LinearImageNoise
-from dxgeom.noise.laws.envelope import box_around
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.composed import LinearImageNoise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rejection import RejectionNoise, box_around
 
 BLOCK: Final = 4
 """Entries of a block: hulls of more take long, and their noise is rarely accepted from a box."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
-from dxgeom.numeric.integer_solve import solve_exactly
+from dxgeom.numeric.exact_numbers import solve_exactly
 
 _Face: TypeAlias = tuple[list[int], list[int], list[int]]
 """The fixed coordinates, the free ones, and where the fixed ones are."""

@@ -17,9 +17,8 @@ from dxgeom.arguments import require
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, grid_table
 from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
-from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.exact_numbers import rational
-from dxgeom.numeric.sealed import Sealed, cached_property
+from dxgeom.numeric.sealed import Sealed, cached_property, canonical_digest
 
 Monomial: TypeAlias = tuple[str, ...]
 """Column names, repeated for powers: ("x", "x", "y") is x²y."""

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import require, require_exact
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
-from dxgeom.geometry.bodies.round_bodies import Box
-from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.round_bodies import Box
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
@@ -22,14 +22,12 @@ from dxgeom.mechanisms.statistics.blocks_of_entries import cylinder_noise
 from dxgeom.mechanisms.statistics.bounded_columns import universe_digest
 from dxgeom.mechanisms.statistics.polynomial_statistics import PolynomialStatistic
 from dxgeom.mechanisms.statistics.sensitivities import MOST_SIGNED_ENTRIES, entry_sensitivities, signed_reach
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import BoxNoise, LaplaceNoise
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.rounding import round_up
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 
 LARGEST_DIMENSION = 6
 """Facets of curved bodies explode beyond."""

@@ -24,11 +24,10 @@ from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once
 from dxgeom.mechanisms.synthetic.round_shares import SELECTING, best_rounds, share_of_round, worth_it
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import WIDEST
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.law import WIDEST
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.privacy.currencies import Currency, currency_of
 from dxgeom.universe.queries import LinearQueries
 

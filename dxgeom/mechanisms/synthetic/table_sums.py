@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.numeric.exact_sums import summed_by_class
+from dxgeom.numeric.arrays import summed_by_class
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.weight_table import WeightTable
 

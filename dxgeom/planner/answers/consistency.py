@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.numeric.rows import distinct_rows
+from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.consistent_errors import ConsistentErrors, errors_of_consistent
 from dxgeom.planner.answers.exact_projection import (

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, spend_for
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.releases.releasable import KnownErrors, Releasable

@@ -9,8 +9,8 @@ from typing import Any, cast, final
 
 from dxgeom.mechanisms.selection.small_databases import SmallDatabase, SmallDatabaseMechanism, small_database
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.discrete.noisy_maximum import SelectionLaw
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.noise.noisy_maximum import SelectionLaw
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.releases.rehearsal import RECORDS
 from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing

@@ -16,7 +16,7 @@ from dxgeom.mechanisms.metric_space.time_series import SeriesMechanism, series_m
 from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers

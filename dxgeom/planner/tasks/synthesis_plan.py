@@ -15,7 +15,7 @@ from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model, requ
 from dxgeom.mechanisms.synthetic.multiplicative_weights import Mwem, mwem
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.releases.rehearsal import RECORDS
 from dxgeom.planner.releases.releasable import Releasable, Releasing

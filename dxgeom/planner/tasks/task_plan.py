@@ -14,7 +14,7 @@ from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnboundedL
 from dxgeom.mechanisms.contract.composition import in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, agreed_records, exact_amount
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.plan import Plan

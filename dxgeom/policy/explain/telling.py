@@ -79,7 +79,7 @@ class Telling:
 
 def concentrated(distance: Fraction) -> str:
     """The limit that the odds of concentrated privacy exceed, either way, with a chance of at most :data:`CHANCE`."""
-    from dxgeom.privacy.concentrated_curves import concentrated_odds  # balls are loaded for those who ask only
+    from dxgeom.privacy.curves import concentrated_odds  # balls are loaded for those who ask only
 
     if distance > _LARGEST:
         return at_most(MOST_SAID)
@@ -89,7 +89,7 @@ def concentrated(distance: Fraction) -> str:
 
 def curve_of(distances: Iterable[Fraction], budget: Fraction) -> Iterable[CurvePoint]:
     """The points at these distances, after all of the budget."""
-    from dxgeom.privacy.concentrated_curves import concentrated_epsilon, concentrated_right_guess
+    from dxgeom.privacy.curves import concentrated_epsilon, concentrated_right_guess
 
     for distance in distances:
         told = distance * budget

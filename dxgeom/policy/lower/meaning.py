@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.metrics.combinations import CapMetric
 from dxgeom.metrics.diameters import closed_form
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.policy.bounds.joint_bound import JointBound
 from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from dxgeom.disclosure.curves import ToldCurve, curve_of_entries
 from dxgeom.policy.explain.telling import CurvePoint, curve_of
-from dxgeom.privacy.concentrated_curves import concentrated_right_guess
 from dxgeom.privacy.currencies import CONCENTRATED, currency_of
+from dxgeom.privacy.curves import concentrated_right_guess
 from dxgeom.report.document.blocks import (
     Badge,
     Block,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DataError
-from dxgeom.numeric.exact_sums import LARGEST
+from dxgeom.numeric.arrays import LARGEST
 from dxgeom.universe.people.people import SHARES
 
 Components = Callable[[NDArray[np.int64]], NDArray[np.int64]]

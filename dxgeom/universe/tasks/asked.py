@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, final
 
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 

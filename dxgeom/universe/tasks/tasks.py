@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import final
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.tasks.asked import AskedTask
 from dxgeom.universe.universe import Universe
 

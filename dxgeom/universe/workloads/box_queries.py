@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.numeric.canonical_digest import canonical_digest
-from dxgeom.numeric.sealed import Sealed, cached_property, seal
+from dxgeom.numeric.sealed import Sealed, cached_property, canonical_digest, seal
 from dxgeom.universe.decimals import acceptable
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown

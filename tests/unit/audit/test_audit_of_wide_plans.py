@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import dxgeom as dx
-from dxgeom.audit.plans.plan_audit import audit_plan
+from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.errors import CertificateRefused
 from dxgeom.planner.releases.releasable import PlanFile
 from dxgeom.universe.workloads.box_queries import BoxQueries

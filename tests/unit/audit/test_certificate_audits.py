@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.audit.claims import claimed_pairs, claims_of, read_claims, write_claims
+from dxgeom.audit.claims import claimed_pairs, claims_of, read_claims, shortest_paths, write_claims
 from dxgeom.audit.distances_audit import audit_edges, audit_matrix
-from dxgeom.audit.paths import shortest_paths
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.audit.stated_bounds import StatedBounds
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dxgeom.audit.plans.counted_blocks import AboveFirst, AtCuts, FirstOfTwo, InClasses
+from dxgeom.audit.counted_blocks import AboveFirst, AtCuts, FirstOfTwo, InClasses
 from dxgeom.errors import CertificateRefused
 
 ALONG = {

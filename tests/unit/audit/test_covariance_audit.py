@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused
-from dxgeom.noise.laws.jumps.rates import rates_of_reaches
+from dxgeom.noise.jumps import rates_of_reaches
 
 POLICY = """
 policy: visits
@@ -126,6 +126,6 @@ def test_a_reach_that_is_not_there_is_refused():
 
 def test_jumps_that_are_too_seldom_are_refused(monkeypatch):
     seldom = rates_of_reaches() - np.minimum(rates_of_reaches(), np.uint64(2))
-    monkeypatch.setattr("dxgeom.audit.jumps_audit.rates_of_reaches", lambda: seldom)
+    monkeypatch.setattr("dxgeom.audit.covariance_audit.rates_of_reaches", lambda: seldom)
     with pytest.raises(CertificateRefused, match="not as frequent"):
         dx.audit.audit_covariance(with_jumps())

@@ -10,7 +10,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, MissingExtra, TooLarge, WrongArgument
-from dxgeom.geometry.bodies.polytope import hull_of_points
+from dxgeom.geometry.polytope import hull_of_points
 
 CUBE = np.array(list(itertools.product([1.0, -1.0], repeat=3)))
 PRISMS = np.array([a - b for a, b in itertools.permutations(np.vstack([np.eye(4), np.zeros(4)]), 2)])

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dxgeom.audit.binomial_bounds import lower_chance, upper_chance
-from dxgeom.audit.observed_losses import observed_loss
+from dxgeom.audit.observed_losses import lower_chance, observed_loss, upper_chance
 from dxgeom.errors import UnsupportedCombination
 
 

@@ -26,11 +26,9 @@ from reference.stated_policy import stated_distances
 from typer.testing import CliRunner
 
 import dxgeom as dx
-from dxgeom.audit.plans.along_bases import require_along_bases
-from dxgeom.audit.plans.claimed_blocks import of_answers
-from dxgeom.audit.plans.counted_blocks import InClasses
-from dxgeom.audit.plans.moves import moves_of
-from dxgeom.audit.plans.plan_audit import audit_plan
+from dxgeom.audit.counted_blocks import InClasses, of_answers
+from dxgeom.audit.moves import moves_of, require_along_bases
+from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused, PlanError
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
@@ -40,9 +38,9 @@ from dxgeom.mechanisms.linear.marginals import counts_with_noise
 from dxgeom.mechanisms.linear.measured import Classes, Cuts, FirstLessSecond
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.differenced import DifferencedNormals
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.plan_files.loading import load_plan
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder

@@ -10,7 +10,7 @@ from reference.forged import forged
 import dxgeom as dx
 from dxgeom.audit.covariance_audit import audit_covariance
 from dxgeom.errors import CertificateRefused
-from dxgeom.noise.laws.composed import ProductNoise
+from dxgeom.noise.composed import ProductNoise
 
 
 def planned(presence, **how):

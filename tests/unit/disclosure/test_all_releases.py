@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
-from dxgeom.disclosure.all_releases import Told, told
+from dxgeom.disclosure.all_releases import Told, disclosed_loss, told
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.history import read_ledger
 from dxgeom.ledger.ledger import Ledger
@@ -44,7 +44,7 @@ def told_by(folder: Path, target: Policy, releases: Sequence[tuple[Policy, Fract
             data_set=DataSet("v"),
         ) as ledger:
             ledger.charge(spend, purpose="", plan_fingerprint="p")
-    return told(read_ledger(path), target, [released for released, _ in releases], **more)
+    return disclosed_loss(read_ledger(path), target, [released for released, _ in releases], **more)
 
 
 WORDS = policy("a: [x, y, z], b: [u, v]", "change: a, epsilon: 1", "change: b, epsilon: 0.5")
@@ -103,7 +103,7 @@ def test_a_value_that_another_policy_refuses_was_told_to_be_nobodys(tmp_path: Pa
 def test_nothing_was_told_where_nothing_was_released(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     Ledger.open(path, policy_fingerprint=WORDS.fingerprint, policy_name="p", budget=Fraction(1)).close()
-    found = told(read_ledger(path), WORDS)
+    found = disclosed_loss(read_ledger(path), WORDS)
     assert (found.spends, found.of_any) == ((), 0)
     assert found.lines() == ["policy p: nothing was released, nothing was told"]
 
@@ -117,11 +117,13 @@ def test_editions_with_other_people_are_asked_about_one_by_one(tmp_path: Path) -
         ) as ledger:
             ledger.charge(Fraction(spend), purpose="", plan_fingerprint="p")
     history = read_ledger(path)
-    assert told(history, WORDS, edition="1").attributes[0].told == 0.5
-    assert told(history, WORDS, edition="2").attributes[0].told == 0.25
-    assert told(history, WORDS, edition="3").spends == ()
+    assert disclosed_loss(history, WORDS, edition="1").attributes[0].told == 0.5
+    assert disclosed_loss(history, WORDS, edition="2").attributes[0].told == 0.25
+    assert disclosed_loss(history, WORDS, edition="3").spends == ()
     with pytest.raises(UnsupportedCombination, match="--edition"):
-        told(history, WORDS)
+        disclosed_loss(history, WORDS)
+    with pytest.warns(DeprecationWarning, match="disclosed_loss"):
+        assert told(history, WORDS, edition="1") == disclosed_loss(history, WORDS, edition="1")
 
 
 def test_what_cannot_be_compared_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -137,7 +139,7 @@ def test_what_cannot_be_compared_is_refused_with_the_reason(tmp_path: Path) -> N
     with Ledger.open(path, policy_fingerprint="f" * 64, policy_name="gone", budget=Fraction(1)) as ledger:
         ledger.charge(Fraction(1, 2), purpose="", plan_fingerprint="p")
     with pytest.raises(UnsupportedCombination, match=r"policy 'gone' \(ffffffffffff…\).*give its file, too"):
-        told(read_ledger(path), WORDS)
+        disclosed_loss(read_ledger(path), WORDS)
 
 
 def test_records_that_a_table_lists_are_compared_as_a_whole(tmp_path: Path) -> None:
@@ -327,7 +329,7 @@ def test_policies_are_kept_in_the_ledger_with_their_files(tmp_path: Path) -> Non
     history = read_ledger(path)
     assert Policy.from_stated(history.documents[1]).fingerprint == kept.fingerprint
     target = policy("a: [x, y, z], b: [u, v]", "change: a, epsilon: 1", "change: b, epsilon: 0.5")
-    assert [one.told for one in told(history, target).attributes] == [0.75, 1]
+    assert [one.told for one in disclosed_loss(history, target).attributes] == [0.75, 1]
     assert json.loads(history.documents[1])["files"] == {"edges.csv": "from,to,epsilon\nx,y,1\ny,z,2\n"}
 
 
@@ -357,7 +359,7 @@ def test_many_releases_under_one_policy_are_told_as_a_curve(tmp_path: Path) -> N
     with monthly_ledger(tmp_path / "a.db", MONTHLY, ["g"] * 6 + ["l"] * 6) as ledger:
         noises = {"g": "gaussian", "l": "pure"}
         known, unknown = (ledger.told(MONTHLY, noises=one) for one in (noises, {}))
-        assert known == told(read_ledger(tmp_path / "a.db"), MONTHLY, noises=noises)
+        assert known == disclosed_loss(read_ledger(tmp_path / "a.db"), MONTHLY, noises=noises)
     assert isinstance(known, Told) and isinstance(unknown, Told)
     curve, plain = known.curve, unknown.curve
     assert curve is not None and plain is not None
@@ -370,7 +372,7 @@ def test_many_releases_under_one_policy_are_told_as_a_curve(tmp_path: Path) -> N
     assert "all releases together as a curve (6 with pure noise, 6 with Gaussian noise)" in text
     assert json.loads(json.dumps(known.as_dict()))["curve"]["releases"] == {"pure": 6, "gaussian": 6, "concentrated": 0}
     with pytest.raises(UnsupportedCombination, match="noise is 'gaussian' or 'pure'"):
-        told(read_ledger(tmp_path / "a.db"), MONTHLY, noises={"g": "laplace"})
+        disclosed_loss(read_ledger(tmp_path / "a.db"), MONTHLY, noises={"g": "laplace"})
 
 
 def test_pure_releases_have_a_curve_once_it_says_more_than_their_sum(tmp_path: Path) -> None:

@@ -22,8 +22,7 @@ from dxgeom.learning.perturbed.losses import LogisticLoss, PseudoHuberLoss
 from dxgeom.learning.perturbed.objective import PerturbedObjective
 from dxgeom.learning.perturbed.perturbation import STEP, ObjectivePerturbation
 from dxgeom.ledger.entry import Account
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.round_laws import BoxNoise, LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 ACCOUNT = Account("test", "test", Fraction(1))

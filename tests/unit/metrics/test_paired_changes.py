@@ -13,7 +13,7 @@ import dxgeom as dx
 import dxgeom.mechanisms.linear.sensitivity as sensitivity_module
 import dxgeom.metrics.paired_changes as paired_module
 from dxgeom.errors import CertificateRefused, TooLarge, UnboundedLoss
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.linear.containment import hiding, largest_load, load_of_changes, require_hiding
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
@@ -23,8 +23,8 @@ from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.differences import differences_of_tables
 from dxgeom.metrics.paired_changes import PairedChanges, paired_changes
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 
 POLICY = """
 policy: p

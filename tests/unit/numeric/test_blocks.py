@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dxgeom.numeric.blocks import block_diagonal, block_slices
+from dxgeom.numeric.arrays import block_diagonal, block_slices
 
 
 def test_blocks_follow_each_other_without_gaps():

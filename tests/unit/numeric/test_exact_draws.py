@@ -12,8 +12,7 @@ import pytest
 from scipy import stats
 
 from dxgeom.errors import TooLarge
-from dxgeom.numeric.exact_draws import bernoulli_exp, geometric, uniform_below
-from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness
+from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, bernoulli_exp, geometric, uniform_below
 
 FALSE_ALARM = 1e-8
 DRAWS = 400_000

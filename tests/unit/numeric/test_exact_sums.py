@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxgeom.numeric.exact_sums import integer_totals
+from dxgeom.numeric.arrays import integer_totals
 
 
 @given(st.data())

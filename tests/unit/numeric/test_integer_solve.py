@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference.elimination import exact_determinant
 
-from dxgeom.numeric.integer_solve import solve_exactly
+from dxgeom.numeric.exact_numbers import solve_exactly
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 10])

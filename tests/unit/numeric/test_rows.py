@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxgeom.numeric.rows import distinct_rows, least_by_row
+from dxgeom.numeric.arrays import distinct_rows, least_by_row
 
 small_rows = st.integers(0, 3).flatmap(
     lambda width: st.lists(st.lists(st.integers(-2, 2), min_size=width, max_size=width), min_size=1, max_size=20)

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dxgeom.numeric.exact_draws import uniform_integer
-from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness
+from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness, uniform_integer
 
 
 class Words(Randomness):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 METRIC = dx.verify_metric(1 - np.eye(3))

@@ -262,12 +262,12 @@ def test_told_is_about_people_and_what_takes_rows_for_people_is_without_bound(tm
     for policy in (once, rows):
         plan = dx.plan(policy.compile(), dx.parse_queries(QUERIES, policy))
         plan.release(people_of(1), ledger=ledger, spend="1/4")
-    told = dx.disclosure.told(dx.ledger.read_ledger(ledger), once, [rows])
+    told = dx.disclosure.disclosed_loss(dx.ledger.read_ledger(ledger), once, [rows])
     assert told.attributes[0].told == pytest.approx(0.2)
     assert "all of whose rows change" in told.people[0]
     plan = dx.plan(none.compile(), dx.parse_queries(QUERIES, none))
     plan.release(people_of(1), ledger=ledger, spend="1/4")
-    told = dx.disclosure.told(dx.ledger.read_ledger(ledger), once, [rows, none])
+    told = dx.disclosure.disclosed_loss(dx.ledger.read_ledger(ledger), once, [rows, none])
     assert told.of_any == told.attributes[0].told == float("inf")
     assert "without bound" in json.dumps(told.as_dict()["people"])
 
@@ -276,7 +276,7 @@ def test_told_and_explain_speak_of_two_people_in_the_same_words(tmp_path: Path):
     policy = policy_of(ONCE, "dataset: {name: rooms}\n")
     plan_of_it = dx.plan(policy.compile(), dx.parse_queries(QUERIES, policy))
     plan_of_it.release(people_of(1), ledger=str(tmp_path / "l.db"), spend="1/4")
-    (told,) = dx.disclosure.told(dx.ledger.read_ledger(str(tmp_path / "l.db")), policy, [policy]).people
+    (told,) = dx.disclosure.disclosed_loss(dx.ledger.read_ledger(str(tmp_path / "l.db")), policy, [policy]).people
     here, there = {"room": "a", "hour": "0"}, {"room": "b", "hour": "0"}
     explained = policy.explain_people([here, here], [here, there])
     assert "the earth mover's distance between their rows" in told and "'dxgeom explain'" in told

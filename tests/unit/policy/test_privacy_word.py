@@ -102,7 +102,7 @@ def test_what_was_told_adds_up_in_squares_too(tmp_path: Path) -> None:
     ledger = tmp_path / "a.db"
     for spend in ("0.3", "0.4"):
         plan.release(np.zeros(18, dtype=np.int64) + 5, ledger=ledger, spend=spend)
-    told = dx.disclosure.told(dx.ledger.read_ledger(ledger), policy)
+    told = dx.disclosure.disclosed_loss(dx.ledger.read_ledger(ledger), policy)
     assert told.privacy == "concentrated"
     assert {one.name: one.told for one in told.attributes} == {"days": 0.4, "site": 0.25}
     assert told.of_any == 0.65
@@ -117,7 +117,7 @@ def test_what_was_told_adds_up_in_squares_too(tmp_path: Path) -> None:
         mechanism="laplace",
     )
     more.release(np.zeros(18, dtype=np.int64) + 5, ledger=ledger, spend="0.5")
-    both_told = dx.disclosure.told(dx.ledger.read_ledger(ledger), policy)
+    both_told = dx.disclosure.disclosed_loss(dx.ledger.read_ledger(ledger), policy)
     site = next(one for one in both_told.attributes if one.name == "site")
     assert site.told == pytest.approx((0.25**2 + 0.35**2) ** 0.5, rel=1e-3)
     assert site.told >= (0.25**2 + 0.35**2) ** 0.5 and not both_told.exact

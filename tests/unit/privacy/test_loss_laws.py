@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dxgeom.privacy.composition import Composition
-from dxgeom.privacy.loss_laws import UNITS, law_of_sum
+from dxgeom.privacy.composition import UNITS, Composition, law_of_sum
 
 SEQUENCES = [
     (0.3,),

@@ -12,14 +12,13 @@ import pytest
 from reference.project import ROOT
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise
 from dxgeom.report.body_pictures import contour_picture, shadows_picture, solid_picture
 from dxgeom.report.shadow import shadow_outline
 from dxgeom.report.statistic_pictures import adjacent_outputs_picture

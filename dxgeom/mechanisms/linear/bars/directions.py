@@ -16,8 +16,8 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.bars.intervals import SIMULATED, normal_quantile, safe_rank, widening
 from dxgeom.mechanisms.linear.bars.joint import gamma_quantile, supports_of
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property
 
 _DIRECTIONS: Final = 64

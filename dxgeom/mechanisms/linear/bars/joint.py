@@ -23,8 +23,8 @@ from dxgeom.mechanisms.linear.bars.intervals import (
     simulated_noise,
     widening,
 )
-from dxgeom.noise.laws.composed import LinearImageNoise
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.composed import LinearImageNoise
+from dxgeom.noise.law import NoiseLaw
 
 _OUTWARD = 1 + 1e-12
 _CAUTION = 1e-9

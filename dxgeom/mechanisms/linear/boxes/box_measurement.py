@@ -15,10 +15,10 @@ from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
 from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
 from dxgeom.mechanisms.linear.measured import Block, Classes, Cuts, MeasuredNumbers, Siblings, Summing
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
+from dxgeom.noise.composed import ProductNoise
+from dxgeom.noise.differenced import DifferencedNormals
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property
 
 _MOST_PARTS: Final = 1 << 14

@@ -22,11 +22,10 @@ from dxgeom.mechanisms.linear.boxes.question import BoxQuestion, Levels
 from dxgeom.mechanisms.linear.boxes.scales import BlockTables, block_variances, require_enough
 from dxgeom.mechanisms.linear.marginals.counts_with_noise import LatticeNoise
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
-from dxgeom.numeric.canonical_digest import canonical_digest, own_numbers
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.noise.differenced import DifferencedNormals
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.numeric.sealed import cached_property, canonical_digest, freeze_arrays
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -60,7 +59,7 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
-        own_numbers(self, "scales")
+        freeze_arrays(self, "scales")
         object.__setattr__(self, "factors", tuple(self.factors))
         require_own_records(self.metric, self.boxes.universe)
         if self.name not in (NORMAL, LAPLACE):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.gaussian.program import Progress
-from dxgeom.noise.laws.jumps.rates import LARGEST_REACH, LEAST_REACH, REACHES_PER_UNIT, float_rates
+from dxgeom.noise.jumps import LARGEST_REACH, LEAST_REACH, REACHES_PER_UNIT, float_rates
 
 _ROUNDS: Final = 41
 _FEWEST_ROUNDS: Final = 8

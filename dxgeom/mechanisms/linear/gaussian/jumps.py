@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.gaussian.jump_search import best_jump_shape, best_widening
 from dxgeom.mechanisms.linear.gaussian.mechanism import GaussianSpace, gaussian_space
@@ -17,9 +17,9 @@ from dxgeom.mechanisms.linear.gaussian.scaled_points import PairedShifts, Scaled
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.changes import largest_first
 from dxgeom.metrics.paired_changes import PairedChanges
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.jumps.shifts import JumpShifts
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jump_shifts import JumpShifts
+from dxgeom.noise.jumps import GaussianWithJumps
 
 NAME: Final = "gaussian-with-jumps"
 _FITTED: Final = (30_000, 60)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.containment import largest_load, load_of_changes
 from dxgeom.mechanisms.linear.gaussian.exact_span import ExactSpan, exact_span_of, whole_span_of
@@ -20,7 +20,7 @@ from dxgeom.mechanisms.linear.gaussian.scaled_points import PairedShifts, Scaled
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.paired_changes import PairedChanges
-from dxgeom.noise.laws.gaussian import GaussianNoise
+from dxgeom.noise.gaussian import GaussianNoise
 
 NAME: Final = "gaussian"
 LARGEST_DIMENSION: Final = 1000

@@ -13,7 +13,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.bodies.inverse import inverse_enclosure
+from dxgeom.geometry.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.kronecker.distances import ValueDistances
 from dxgeom.numeric.sealed import Sealed, cached_property

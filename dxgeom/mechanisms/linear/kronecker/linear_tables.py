@@ -23,10 +23,9 @@ from dxgeom.mechanisms.linear.marginals.table_measurement import require_same_at
 from dxgeom.mechanisms.linear.measured import Block, MeasuredNumbers, Siblings, lattice_step
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
-from dxgeom.numeric.canonical_digest import own_integers, own_numbers
-from dxgeom.numeric.sealed import cached_property, seal
+from dxgeom.noise.composed import ProductNoise
+from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.numeric.sealed import cached_property, freeze_arrays, frozen_integers, seal
 from dxgeom.privacy.currencies import require_for_normal_noise
 
 
@@ -86,10 +85,10 @@ class BasisMeasurement(MeasuredNumbers):
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
-        own_numbers(self, "scales")
+        freeze_arrays(self, "scales")
         require_for_normal_noise(self.metric.privacy)
         object.__setattr__(self, "along", own_bases(self.along))
-        object.__setattr__(self, "classes", {axis: own_integers(one) for axis, one in self.classes.items()})
+        object.__setattr__(self, "classes", {axis: frozen_integers(one) for axis, one in self.classes.items()})
         seal(self)
         require_same_attributes(self.family, self.classes, self.shape)
         if not self._loads.largest(self.scales) <= 1 or not np.any(self.scales > 0):

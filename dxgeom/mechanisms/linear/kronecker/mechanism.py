@@ -21,10 +21,9 @@ from dxgeom.mechanisms.linear.marginals.counts_with_noise import CellErrors, Cou
 from dxgeom.mechanisms.linear.marginals.promise import promise_of
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily, family_of
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.tables.kronecker import KroneckerNormals
-from dxgeom.numeric.canonical_digest import canonical_digest, own_numbers
-from dxgeom.numeric.sealed import cached_property, sealed
+from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.numeric.sealed import cached_property, canonical_digest, freeze_arrays, sealed
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -53,7 +52,7 @@ class KroneckerMechanism(CountsWithNoise):
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
-        own_numbers(self, "scales")
+        freeze_arrays(self, "scales")
         require_own_records(self.metric, self.queries.universe)
         object.__setattr__(self, "bases", own_bases(self.bases))
         if self.name != KRONECKER:

@@ -20,8 +20,8 @@ from dxgeom.mechanisms.contract.table_reader import CountedTables, TableReader
 from dxgeom.mechanisms.linear.marginals.assembly import SHARES, put_together
 from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
 from dxgeom.mechanisms.linear.measured import lattice_step
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.numeric.exact_sums import LARGEST
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.numeric.arrays import LARGEST
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.workloads.whole_tables import MarginalQueries

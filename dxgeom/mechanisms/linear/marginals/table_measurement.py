@@ -24,11 +24,10 @@ from dxgeom.mechanisms.linear.measured import (
     lattice_step,
 )
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.tables.differenced import DifferencedNormals
-from dxgeom.numeric.canonical_digest import own_integers, own_numbers
-from dxgeom.numeric.sealed import cached_property, seal
+from dxgeom.noise.composed import ProductNoise
+from dxgeom.noise.differenced import DifferencedNormals
+from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.numeric.sealed import cached_property, freeze_arrays, frozen_integers, seal
 from dxgeom.privacy.currencies import require_for_normal_noise
 
 
@@ -51,10 +50,10 @@ class TableMeasurement(MeasuredNumbers):
     normal: bool
 
     def __post_init__(self) -> None:
-        own_numbers(self, "scales")
+        freeze_arrays(self, "scales")
         if self.normal:
             require_for_normal_noise(self.metric.privacy)
-        object.__setattr__(self, "classes", {axis: own_integers(one) for axis, one in self.classes.items()})
+        object.__setattr__(self, "classes", {axis: frozen_integers(one) for axis, one in self.classes.items()})
         seal(self)
         require_same_attributes(self.family, self.classes, self.shape)
         if self.scales.shape != (self.family.count * (1 if self.normal else 2),) or not np.any(self.scales > 0):

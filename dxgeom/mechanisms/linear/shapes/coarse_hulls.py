@@ -8,15 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope
-from dxgeom.geometry.hulls.coarse_polytopes import coarse_polytope
+from dxgeom.geometry.hulls import coarse_polytope
+from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import loads_of
 from dxgeom.metrics.changes import largest_first
-from dxgeom.noise.laws.composed import ProductNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.composed import ProductNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
 
 FACETS = 8_000
 """Set up in two or three seconds; ``benchmarks/coarse_hulls.py`` shows what more of them save."""

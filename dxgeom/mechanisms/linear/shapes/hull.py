@@ -7,12 +7,12 @@ from typing import final
 
 import numpy as np
 
-from dxgeom.geometry.bodies.polytope import SymmetricPolytope, hull_of_differences
-from dxgeom.geometry.hulls.span import SpannedSpace, independent_columns, span_of
+from dxgeom.geometry.hulls import SpannedSpace, independent_columns, span_of
+from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_differences
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.noise.laws.envelope import tightest_rejection
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.rejection import tightest_rejection
 from dxgeom.numeric.qhull import HullLimits
 
 LARGEST_DIMENSION = 7

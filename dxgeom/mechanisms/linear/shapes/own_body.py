@@ -6,13 +6,13 @@ import numpy as np
 
 from dxgeom.arguments import require
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.bodies.body import ConvexBody
+from dxgeom.geometry.body import ConvexBody
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.containment import hiding
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.round_spaces import LARGEST_DIMENSION
-from dxgeom.noise.laws.k_norm import k_norm_noise
+from dxgeom.noise.k_norm import k_norm_noise
 
 _PROBES = 64
 _SAME = 1e-9

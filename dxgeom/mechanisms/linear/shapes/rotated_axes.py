@@ -20,7 +20,7 @@ from dxgeom.mechanisms.linear.shapes.strategy_program import (
     spread_of,
 )
 from dxgeom.mechanisms.linear.shapes.working_points import refined
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 
 
 @final

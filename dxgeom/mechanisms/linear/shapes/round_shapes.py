@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
+from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.shapes.least_traces import least_trace_ellipsoid
 from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.linear.shapes.strategy_program import principal_axes
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise
 
 
 def ellipsoid_mechanism(space: RoundSpace) -> AdditiveMechanism:

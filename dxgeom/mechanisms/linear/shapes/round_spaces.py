@@ -15,9 +15,9 @@ from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.linear.shapes.least_traces import trace_bound
 from dxgeom.metrics.paired_changes import PairedChanges
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.law import NoiseLaw
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property
 
 LARGEST_DIMENSION = 512

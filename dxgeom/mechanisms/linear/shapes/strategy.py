@@ -15,7 +15,7 @@ from dxgeom.mechanisms.linear.shapes.row_weights import STEPS, weighted_rows
 from dxgeom.mechanisms.linear.shapes.strategy_program import WORK, improved_strategy, loads_of, spread_of
 from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows
 from dxgeom.mechanisms.linear.shapes.working_points import refined
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 
 MOST_ROWS = 1_200
 _POLISH = WORK / 5

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.cylinders import Cylinder, intersection_of_cylinders, whole_directions
-from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.power_ball import PowerBall
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.geometry.containment.comparison import contains
+from dxgeom.geometry.containment import contains
+from dxgeom.geometry.halfspaces import Cylinder, HalfspacePolytope, intersection_of_cylinders, whole_directions
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
 
 DISC = Ellipsoid(np.eye(2))
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from reference.bodies import corners_of_halfspaces, exact_gauge
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.exact_polytope import one_of_each_pair, polytope_of_halfspaces, polytope_of_points
-from dxgeom.geometry.bodies.halfspaces import halfspaces_around
-from dxgeom.geometry.bodies.polytope import hull_of_points
-from dxgeom.geometry.facets.fan import certify_fan
+from dxgeom.geometry.fan import certify_fan
+from dxgeom.geometry.halfspaces import halfspaces_around, one_of_each_pair, polytope_of_halfspaces, polytope_of_points
+from dxgeom.geometry.polytope import hull_of_points
 from dxgeom.numeric.qhull import float_hull
 
 

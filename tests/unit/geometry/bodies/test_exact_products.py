@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dxgeom.geometry.bodies.exact_products import whole_products
+from dxgeom.geometry.inverse import whole_products
 
 
 @pytest.mark.parametrize("most", [1, 9, 2**20, 2**37])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from reference.bodies import corners_of_halfspaces, exact_gauge
 
 from dxgeom.errors import NotANormBall
-from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
-from dxgeom.geometry.bodies.round_bodies import CrossPolytope, Ellipsoid
+from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.round_bodies import CrossPolytope, Ellipsoid
 
 
 def halfspaces(dimension, count, seed=0):

@@ -7,8 +7,8 @@ import pytest
 from flint import fmpq_mat
 
 from dxgeom.errors import WrongArgument
-from dxgeom.geometry.bodies.inverse import corrected_inverse, inverse_enclosure
-from dxgeom.geometry.bodies.round_bodies import Box
+from dxgeom.geometry.inverse import corrected_inverse, inverse_enclosure
+from dxgeom.geometry.round_bodies import Box
 from dxgeom.numeric.exact_numbers import rational, rational_matrix
 
 

@@ -12,8 +12,8 @@ from reference.bodies import exact_gauge
 from scipy.spatial import ConvexHull
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.facets.triangulation import pulled_triangulation
+from dxgeom.geometry.fan import pulled_triangulation
+from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.numeric.qhull import HullLimits
 
 

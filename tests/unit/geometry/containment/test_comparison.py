@@ -10,13 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
-from dxgeom.geometry.bodies.polytope import hull_of_differences, hull_of_points
-from dxgeom.geometry.bodies.power_ball import PowerBall
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.geometry.containment.comparison import conditional_variances, contains, least_noise, noise_error
-from dxgeom.geometry.containment.linear_images import _by_search
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.containment import _by_search, conditional_variances, contains, least_noise, noise_error
+from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.polytope import hull_of_differences, hull_of_points
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
 from dxgeom.numeric.exact_numbers import rational
 
 POLYTOPES = {

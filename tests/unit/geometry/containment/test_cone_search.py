@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from dxgeom.geometry.bodies.power_ball import PowerBall
-from dxgeom.geometry.bodies.round_bodies import CrossPolytope, Ellipsoid
-from dxgeom.geometry.containment import cone_search
-from dxgeom.geometry.containment.cone_search import Norm, is_nowhere_longer
+from dxgeom.geometry import containment
+from dxgeom.geometry.containment import Norm, is_nowhere_longer
+from dxgeom.geometry.round_bodies import CrossPolytope, Ellipsoid, PowerBall
 from dxgeom.numeric.exact_numbers import total
 
 
@@ -19,13 +18,13 @@ def norms(body):
 
 def test_cones_and_their_halves_fill_half_of_space_once():
     """Each of many points lies, up to its sign, in exactly one open cone, however often cones are halved."""
-    generator, cones = np.random.default_rng(0), cone_search._orthants(3)
+    generator, cones = np.random.default_rng(0), containment._orthants(3)
     points = generator.standard_normal((500, 3))
     for _ in range(7):
         weights = np.linalg.solve(cones.transpose(0, 2, 1)[:, None], points[:, :, None])[..., 0]
         held = np.all(weights > 0, axis=2) | np.all(weights < 0, axis=2)
         assert np.all(held.sum(axis=0) == 1)
-        cones = cone_search._halved(cones, generator.uniform(0.1, 10, cones.shape[:2]))
+        cones = containment._halved(cones, generator.uniform(0.1, 10, cones.shape[:2]))
 
 
 def test_a_seminorm_is_compared_too():
@@ -51,7 +50,7 @@ def test_first_cones_that_do_not_fill_space_prove_nothing(shape):
 def test_limits_end_a_search_without_a_verdict(monkeypatch):
     first, (second, dual) = norms(PowerBall(np.full(3, 1.001), 2.0))[0], norms(PowerBall(np.ones(3), 1.9999))
     assert is_nowhere_longer(first, second, dual, np.eye(3)) is True
-    monkeypatch.setattr(cone_search, "MOST_CONES", 16)
+    monkeypatch.setattr(containment, "MOST_CONES", 16)
     assert is_nowhere_longer(first, second, dual, np.eye(3)) is None
 
 

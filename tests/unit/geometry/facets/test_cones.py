@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from reference.elimination import exact_determinant
 
-from dxgeom.geometry.facets.fan import cones_around
+from dxgeom.geometry.fan import cones_around
 
 
 def holds(corners, point):

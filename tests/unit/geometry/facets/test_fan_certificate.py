@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.geometry.facets.fan import certify_fan
+from dxgeom.geometry.fan import certify_fan
 
 
 def symmetric_points(dimension, count, seed):

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge
-from dxgeom.geometry.bodies.polytope import hull_of_points
-from dxgeom.geometry.hulls.coarse_polytopes import coarse_polytope
+from dxgeom.geometry.hulls import coarse_polytope
+from dxgeom.geometry.polytope import hull_of_points
 
 HAIR = 1e-4 + 1e-6
 """Corners are moved outward by less than this."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import TooLarge
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.hulls.span import span_of
+from dxgeom.geometry.hulls import span_of
+from dxgeom.geometry.polytope import hull_of_differences
 
 
 def flat(rank, coordinates, seed=0):

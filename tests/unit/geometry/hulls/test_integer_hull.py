@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.hulls.integer_hulls import integer_hull
+from dxgeom.geometry.hulls import integer_hull
 
 
 @given(arrays(np.int64, st.tuples(st.integers(2, 8), st.integers(1, 3)), elements=st.integers(-9, 9)))

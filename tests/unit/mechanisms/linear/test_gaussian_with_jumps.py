@@ -24,8 +24,8 @@ from dxgeom.mechanisms.linear.gaussian.mechanism import best_gaussian, gaussian_
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.paired_changes import paired_changes
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.jumps.shifts import JumpShifts
+from dxgeom.noise.jump_shifts import JumpShifts
+from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 RECORDS = 14

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.lattice import on_lattice
-from dxgeom.numeric.exact_sums import integer_totals
+from dxgeom.numeric.arrays import integer_totals
 from dxgeom.universe.queries import LinearQueries
 
 

@@ -10,7 +10,7 @@ from reference.bodies import exact_gauge, exact_load
 from scipy.optimize import minimize
 
 from dxgeom.errors import NotANormBall, TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.geometry.hulls.span import span_of
+from dxgeom.geometry.hulls import span_of
 from dxgeom.mechanisms.linear.bars.intervals import half_widths
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
@@ -21,7 +21,7 @@ from dxgeom.metrics.families import DiscreteMetric, LineMetric, ValueSensitivity
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.queries import LinearQueries
 

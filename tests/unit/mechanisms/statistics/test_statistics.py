@@ -13,7 +13,7 @@ from reference.bodies import exact_gauge
 
 import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnsupportedCombination
-from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.blocks_of_entries import entry_blocks
 from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, bounded_column

@@ -19,7 +19,7 @@ from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, measured_a
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.verification import verify, verify_metric
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.queries import LinearQueries

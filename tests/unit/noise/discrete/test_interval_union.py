@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import DxgeomError
-from dxgeom.noise.discrete.interval_union import IntervalUnion, union_of
+from dxgeom.noise.layered_line import IntervalUnion, union_of
 
 intervals = st.lists(
     st.tuples(st.integers(-12, 12), st.integers(0, 4)).map(lambda pair: (pair[0], pair[0] + pair[1])),

@@ -14,14 +14,15 @@ from flint import arb
 from scipy import stats
 
 from dxgeom.errors import DxgeomError, TooLarge
-from dxgeom.noise.discrete.computable_coins import computable_coins
-from dxgeom.noise.discrete.integer_runs import IntegerRuns, runs_of
-from dxgeom.noise.discrete.layered_integers import (
+from dxgeom.noise.layered_line import staircase_mean_absolute
+from dxgeom.noise.layers import (
+    IntegerRuns,
     LayeredIntegerNoise,
+    computable_coins,
+    runs_of,
     staircase_mean_absolute_on_integers,
     staircase_noise,
 )
-from dxgeom.noise.discrete.layered_line import staircase_mean_absolute
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
 
 REACH = 60

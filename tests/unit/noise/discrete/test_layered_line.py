@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import DxgeomError
-from dxgeom.noise.discrete.interval_union import union_of
-from dxgeom.noise.discrete.layered_line import LayeredLineNoise, staircase_mean_absolute
+from dxgeom.noise.layered_line import LayeredLineNoise, staircase_mean_absolute, union_of
 
 
 @pytest.mark.parametrize("width", [0, 3])

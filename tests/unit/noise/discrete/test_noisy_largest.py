@@ -8,7 +8,7 @@ from flint import arb, ctx, fmpq
 from reference.selection_law import CHANCES
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.noise.discrete.noisy_maximum import (
+from dxgeom.noise.noisy_maximum import (
     _NOISE,
     SelectionLaw,
     _exponential_bounds,

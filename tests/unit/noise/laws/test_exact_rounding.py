@@ -9,18 +9,16 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.noise.laws import rounding
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.lazy_uniform import LazyUniform
-from dxgeom.noise.laws.rejection import RejectionNoise
-from dxgeom.noise.laws.rounding import (
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
+from dxgeom.noise import rounding
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.rejection import RejectionNoise
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
+from dxgeom.noise.rounding import (
     IdealDraws,
+    LazyUniform,
     exponential_sums,
     legible,
     round_draws,

@@ -10,9 +10,8 @@ from flint import arb, ctx, fmpq
 from reference.families import members
 from reference.project import ROOT
 
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.lazy_uniform import LazyUniform
-from dxgeom.noise.laws.rounding import IdealDraws
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rounding import IdealDraws, LazyUniform
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 _SPEC = importlib.util.spec_from_file_location("float_bounds", ROOT / "benchmarks" / "float_bounds.py")

@@ -11,12 +11,10 @@ from scipy.optimize import linprog
 from scipy.special import log_ndtr
 
 from dxgeom.errors import CertificateRefused, NotANormBall
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.drawn import drawn_jumps
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.jumps.rates import LARGEST_REACH, LEAST_REACH, float_rates, rates_of_reaches
-from dxgeom.noise.laws.jumps.shifts import JumpShifts
+from dxgeom.geometry.round_bodies import Ellipsoid
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jump_shifts import JumpShifts
+from dxgeom.noise.jumps import LARGEST_REACH, LEAST_REACH, GaussianWithJumps, drawn_jumps, float_rates, rates_of_reaches
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
 
 STEPS = np.array([[30, 0], [0, 20], [30, -20], [10, 10]])

@@ -11,12 +11,11 @@ from mpmath import mp, mpf
 from scipy.signal import lfilter
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.geometry.bodies.round_bodies import Ellipsoid, lengths_rounded_up
+from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
 from dxgeom.mechanisms.linear.containment import largest_load
-from dxgeom.noise.laws.gaussian import GaussianNoise
-from dxgeom.noise.laws.jumps.law import GaussianWithJumps
-from dxgeom.noise.laws.jumps.rates import LARGEST_REACH, LEAST_REACH, float_rates, rates_of_reaches
-from dxgeom.noise.laws.jumps.shifts import JumpShifts
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jump_shifts import JumpShifts
+from dxgeom.noise.jumps import LARGEST_REACH, LEAST_REACH, GaussianWithJumps, float_rates, rates_of_reaches
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 STEPS = np.array([[30, 0], [0, 20], [30, -20], [10, 10], [60, 0]])

@@ -15,16 +15,16 @@ import pytest
 from flint import fmpq, fmpq_mat
 
 import dxgeom as dx
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.bodies.gauge import RowNorm
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope
-from dxgeom.geometry.containment.comparison import contains
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.containment import contains
+from dxgeom.geometry.gauge import RowNorm
+from dxgeom.geometry.round_bodies import Box, CrossPolytope
 from dxgeom.mechanisms.linear.containment import largest_load
-from dxgeom.noise.laws import k_norm as registry
-from dxgeom.noise.laws.k_norm import k_norm_noise
-from dxgeom.noise.laws.law import NoiseLaw
-from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.noise import k_norm as registry
+from dxgeom.noise.k_norm import k_norm_noise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.numeric.exact_numbers import rational
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.report.shadow import shadow_of_body

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import WrongArgument
-from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.power_ball import PowerBall
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.noise.laws.k_norm import k_norm_noise, simulate_noise
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
+from dxgeom.noise.k_norm import k_norm_noise, simulate_noise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 HULL = hull_of_differences(np.array([[5, 1], [2, 4], [-3, 3]]), np.ones(3))

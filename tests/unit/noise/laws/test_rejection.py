@@ -11,21 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.bodies.gauge import RowNorm
-from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
-from dxgeom.geometry.bodies.polytope import hull_of_differences
-from dxgeom.geometry.bodies.power_ball import PowerBall
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.geometry.containment.comparison import contains
-from dxgeom.noise.laws.box import BoxNoise
-from dxgeom.noise.laws.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
-from dxgeom.noise.laws.envelope import box_around, cross_polytope_around, ellipsoid_around, tightest_rejection
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
-from dxgeom.noise.laws.lazy_uniform import LazyUniform
-from dxgeom.noise.laws.rejection import RejectionNoise
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.containment import contains
+from dxgeom.geometry.gauge import RowNorm
+from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.polytope import hull_of_differences
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.rejection import (
+    RejectionNoise,
+    box_around,
+    cross_polytope_around,
+    ellipsoid_around,
+    tightest_rejection,
+)
+from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
+from dxgeom.noise.rounding import LazyUniform
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness
 
 

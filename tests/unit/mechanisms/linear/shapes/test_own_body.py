@@ -12,13 +12,12 @@ from flint import fmpq
 
 import dxgeom as dx
 from dxgeom.errors import NotANormBall, TooLarge, UnsupportedCombination, WrongArgument
-from dxgeom.geometry.bodies.body import ConvexBody
-from dxgeom.geometry.bodies.composed_bodies import CartesianProduct, FreeSum, LinearImage
-from dxgeom.geometry.bodies.halfspaces import HalfspacePolytope
-from dxgeom.geometry.bodies.polytope import hull_of_points
-from dxgeom.geometry.bodies.power_ball import PowerBall
-from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.geometry.containment.comparison import contains_point
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.containment import contains_point
+from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.polytope import hull_of_points
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
 from dxgeom.metrics.points import PointsMetric

@@ -18,7 +18,7 @@ from reference.shapes import (
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.geometry.bodies.inverse import inverse_enclosure
+from dxgeom.geometry.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.containment import hiding, largest_load
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
@@ -27,9 +27,9 @@ from dxgeom.mechanisms.linear.shapes.lower_bound import second_moment_bound
 from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
 from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
 from dxgeom.metrics.changes import ListedChanges
-from dxgeom.noise.laws.composed import LinearImageNoise
-from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.composed import LinearImageNoise
+from dxgeom.noise.facet_cones import FacetConeNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build

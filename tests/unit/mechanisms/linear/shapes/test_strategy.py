@@ -21,8 +21,8 @@ from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows
 from dxgeom.metrics.combinations import CapMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric, LineMetric
 from dxgeom.metrics.verification import verify
-from dxgeom.noise.laws.composed import LinearImageNoise
-from dxgeom.noise.laws.laplace import LaplaceNoise
+from dxgeom.noise.composed import LinearImageNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build

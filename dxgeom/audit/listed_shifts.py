@@ -1,0 +1,180 @@
+"""Noise in the answers themselves: what each pair of record types shifts of it, and how far that is in the law's norm.
+
+Lengths are rationals, or balls where maps have to be undone; float64 only tells which ones are far from their distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, Final, final
+
+import numpy as np
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
+from numpy.typing import NDArray
+
+from dxgeom.audit.covariance_audit import audit_jumps
+from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing
+from dxgeom.metrics.metric import Metric
+from dxgeom.noise.composed import LinearImageNoise, ProductNoise
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jumps import GaussianWithJumps
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational, rational_matrix, total
+
+_NEAR: Final = 1e-6
+_MOST_NEAR: Final = 50_000
+_MOST_WORK: Final = 2_000_000_000
+_AT_ONCE: Final = 1 << 22
+_MOST_RATIONAL: Final = 24
+
+
+def carried(mechanism: AdditiveMechanism) -> NDArray[np.int64]:
+    """(m, N): the integer weights of the answers that carry a coordinate of the noise each, as the mechanism says.
+
+    That all other answers follow from these is for whoever drives the release to see.
+    Raises: CertificateRefused where some coordinate belongs to no answer; TooLarge.
+    """
+    mixing, tables = mechanism.mixing, mechanism.sensitivity.queries.tables
+    dimension = 0 if mechanism.law is None else mechanism.law.dimension
+    if isinstance(mixing, DiagonalMixing) and len(mixing.noisy) == tables.count:
+        rows = mixing.coordinates
+    elif mechanism.mixing_matrix.shape == (tables.count, dimension):
+        shares = mechanism.mixing_matrix
+        alone = (shares != 0).sum(axis=1, keepdims=True) == 1
+        rows = np.array(
+            [own[0] for column in (alone & (shares == 1)).T if len(own := np.flatnonzero(column))], dtype=int
+        )
+    else:
+        rows = np.zeros(0, dtype=int)
+    if len(rows) != dimension:
+        raise CertificateRefused("the noise has other coordinates than those that the answers take")
+    return np.asarray(tables.matrix()[rows])
+
+
+def require_hidden_shifts(law: NoiseLaw | None, weights: NDArray[np.int64], metric: Metric) -> str:
+    """That the noise hides what pairs of record types shift of it, those that all distances are made of.
+
+    Raises: CertificateRefused; TooLarge where they are too many.
+    """
+    each = (0 if law is None else law.dimension * (1 + law.facets)) + 1
+    shifts, distances, looked_at = _different(weights, metric, max(1, _MOST_WORK // each))
+    if isinstance(law, GaussianWithJumps):
+        audit_jumps(law, shifts, distances)
+    elif law is not None and len(shifts):
+        _require_short(law, shifts, distances)
+    return (
+        f"all {looked_at:,} pairs of record types that distances are made of are hidden, exactly; {len(shifts):,} "
+        "different changes"
+    )
+
+
+def _different(
+    weights: NDArray[np.int64], metric: Metric, most: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
+    """The different shifts but none, each with its least distance, and of how many pairs."""
+    width, looked_at = len(weights), 0
+    shifts, distances = np.zeros((0, width), dtype=np.int64), np.zeros(0)
+    step = max(1, _AT_ONCE // max(1, width))
+    for pairs in metric.generating_pairs() if width else ():
+        looked_at += len(pairs.first)
+        if looked_at > most:
+            raise TooLarge(f"more than {most:,} pairs of record types are not held against noise of this kind")
+        for start in range(0, len(pairs.first), step):
+            part = slice(start, start + step)
+            found = (weights[:, pairs.first[part]] - weights[:, pairs.second[part]]).T
+            moved = found.any(axis=1)
+            own = np.concatenate([distances, pairs.bound[part][moved]])
+            shifts, which = np.unique(np.vstack([shifts, found[moved]]), axis=0, return_inverse=True)
+            distances = np.full(len(shifts), np.inf)
+            np.minimum.at(distances, which.ravel(), own)
+    return shifts, distances, looked_at
+
+
+def _require_short(law: NoiseLaw, shifts: NDArray[np.int64], distances: NDArray[np.float64]) -> None:
+    """Raises: CertificateRefused unless all ``shifts`` (E, m) are within their distances (E,) in the law's norm;
+    TooLarge where very many are so near to theirs that float64 does not tell."""
+    parts = np.array_split(shifts, 1 + shifts.size // _AT_ONCE)
+    floats = np.concatenate([_floats(law, part.astype(np.float64)) for part in parts])
+    near = np.flatnonzero(~(floats <= distances * (1 - max(_NEAR, _looseness(law)))))
+    if len(near) > _MOST_NEAR:
+        raise TooLarge(f"more than {_MOST_NEAR:,} changes are too near to their distances to be told in float64")
+    exact = _ExactLengths()
+    for place in near.tolist():
+        shift, distance = [fmpq(step) for step in shifts[place].tolist()], rational(float(distances[place]))
+        if at_most_one(lambda shift=shift, distance=distance: exact.of(law, shift) / distance) is not True:  # type: ignore[misc]
+            raise CertificateRefused(
+                f"the noise does not hide what the metric protects: a change of a record at the distance "
+                f"{distances[place]:.9g} uses up more, {floats[place]:.9g}"
+            )
+
+
+def _floats(law: NoiseLaw, shifts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(E,): lengths of shifts (E, m) in a law's norm, up to the rounding of float64."""
+    match law:
+        case LaplaceNoise():
+            return np.asarray(np.abs(shifts) @ (1 / law.scales))
+        case GaussianNoise():
+            return np.asarray(np.linalg.norm(np.linalg.solve(law.body.axes, shifts.T), axis=0))
+        case LinearImageNoise():
+            return _floats(law.inner, (np.linalg.pinv(law.map) @ shifts.T).T)
+        case ProductNoise():
+            split = np.split(shifts, np.cumsum([part.dimension for part in law.parts])[:-1], axis=1)
+            return np.asarray(np.sum([_floats(part, own) for part, own in zip(law.parts, split, strict=True)], axis=0))
+        case _:
+            return law.known_body.gauge(shifts)
+
+
+def _looseness(law: NoiseLaw) -> float:
+    """By how much, relatively, a float length may be off where maps have to be undone."""
+    match law:
+        case ProductNoise():
+            return max(map(_looseness, law.parts))
+        case LinearImageNoise():
+            return _looseness(law.inner) + float(np.linalg.cond(law.map)) * law.map.size * 1e-15
+        case GaussianNoise():
+            return float(np.linalg.cond(law.body.axes)) * law.body.axes.size * 1e-15
+        case _:
+            return 0.0
+
+
+@final
+class _ExactLengths:
+    """Lengths in a law's norm: rational, or balls at the precision in force; what maps are undone by is found once."""
+
+    def __init__(self) -> None:
+        self._undoing = dict[tuple[int, int], Any]()
+
+    def of(self, law: NoiseLaw, shift: Sequence[ExactNumber]) -> ExactNumber:
+        """Raises: TooLarge."""
+        match law:
+            case LaplaceNoise():
+                sizes: list[Any] = [abs(step) for step in shift]
+                return total(size / rational(scale) for size, scale in zip(sizes, law.scales.tolist(), strict=True))
+            case GaussianNoise():
+                return arb(total(part**2 for part in self._undone(law.body.axes, shift))).sqrt()
+            case LinearImageNoise():
+                return self.of(law.inner, self._undone(law.map, shift))
+            case ProductNoise():
+                left = iter(shift)
+                return total(self.of(part, [*islice(left, part.dimension)]) for part in law.parts)
+        exact = [step for step in shift if isinstance(step, fmpq)]
+        if len(exact) < len(shift):
+            raise TooLarge(f"this audit undoes maps around a {type(law).__name__} up to {_MOST_RATIONAL} dimensions")
+        return law.known_body.exact_gauge(exact)
+
+    def _undone(self, image: NDArray[np.float64], shift: Sequence[ExactNumber]) -> list[ExactNumber]:
+        """u with image·u = shift: the only one, or the shortest; rational where the image is small."""
+        rational_one = len(image) <= _MOST_RATIONAL and all(isinstance(step, fmpq) for step in shift)
+        key = id(image), 0 if rational_one else ctx.prec
+        if key not in self._undoing:
+            matrix: Any = rational_matrix(image.tolist()) if rational_one else arb_mat(image.tolist())
+            turned = matrix.transpose()
+            square = matrix.nrows() == matrix.ncols()
+            self._undoing[key] = matrix.inv() if square else turned * (matrix * turned).inv()
+        column = [[step if rational_one else arb(step)] for step in shift]
+        side: Any = fmpq_mat if rational_one else arb_mat
+        return [row[0] for row in (self._undoing[key] * side(column)).tolist()]

@@ -1,0 +1,306 @@
+"""The balls of ℓp, stretched: boxes, cross-polytopes, ellipsoids, and those between."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, final
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import ArrayLike, NDArray
+
+from dxgeom.errors import NotANormBall
+from dxgeom.geometry.body import (
+    DEGREES,
+    ConvexBody,
+    Powers,
+    Rows,
+    every_sign,
+    image_of,
+    on_the_axes,
+    rationals,
+    reciprocals,
+)
+from dxgeom.geometry.gauge import RowNorm, power_norm
+from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
+from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, rational_matrix, solve_rationally, total
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+from dxgeom.numeric.sealed import cached_property, freeze_arrays
+
+
+class AxisBall(ConvexBody):
+    """Σ_k (|v_k|/radii[k])^p ≤ 1, and |v_k| ≤ radii[k] where p is infinite; its corners are known for p = 1 and ∞."""
+
+    @property
+    @abstractmethod
+    def powers(self) -> Powers: ...
+
+    @property
+    def dimension(self) -> int:
+        return len(self.powers.radii)
+
+    def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
+        radii, p = self.powers
+        return power_norm(np.abs(np.asarray(points)) / radii, p)
+
+    def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
+        radii, p = self.powers
+        dual = math.inf if p == 1 else 1.0 if math.isinf(p) else p / (p - 1)
+        return power_norm(np.abs(np.asarray(directions)) * radii, dual)
+
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        radii, exponent = self.powers
+        shares = [abs(x) / radius for x, radius in zip(point, rationals(radii), strict=True)]
+        if math.isinf(exponent):
+            return largest(shares)
+        p = Fraction(exponent)
+        return power(total(power(share, p) for share in shares), 1 / p)
+
+    @cached_property
+    def certified_gauge(self) -> RowNorm:
+        return RowNorm(reciprocals(self.powers.radii), self.powers.exponent)
+
+    def exact_corners(self) -> Rows | None:
+        radii = rationals(self.powers.radii)
+        match self.powers.exponent:
+            case 1:
+                return on_the_axes(radii)
+            case math.inf:
+                return every_sign(radii)
+            case _:
+                return None
+
+    def exact_facets(self) -> Rows | None:
+        rates = [1 / radius for radius in rationals(self.powers.radii)]
+        match self.powers.exponent:
+            case 1:
+                return every_sign(rates)
+            case math.inf:
+                return on_the_axes(rates)
+            case _:
+                return None
+
+
+def check_lengths(lengths: NDArray[np.float64]) -> None:
+    """Refuse lengths (m,) that make no body. Raises: NotANormBall."""
+    if lengths.ndim != 1 or lengths.size == 0 or not np.all((lengths > 0) & np.isfinite(lengths)):
+        raise NotANormBall(f"a body's lengths are positive and finite, found {lengths}")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PowerBall(AxisBall):
+    """Σ_k (|v_k|/radii[k])^p ≤ 1, and |v_k| ≤ radii[k] where p is infinite; ``exponent``: p, from 1 to ∞.
+
+    Volume Π 2r_k · Γ(1 + 1/p)^m / Γ(1 + m/p). A vector of independent x_k with density ∝ exp(−|x|^p) has a direction
+    that is independent of its length, and Γ(a/p)/Γ(1/p) for its moments; the second moment follows.
+    Source: Dirichlet's integral.
+    """
+
+    radii: NDArray[np.float64]
+    exponent: float
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self, "radii")
+        check_lengths(self.radii)
+        if not self.exponent >= 1:
+            raise NotANormBall(f"the ball of ℓp is convex for p from 1 to infinity, found {self.exponent}")
+
+    @property
+    def powers(self) -> Powers:
+        return Powers(self.radii, self.exponent)
+
+    @property
+    def axes_of_ball(self) -> NDArray[np.float64] | None:
+        return np.diag(self.radii) if self.exponent == 2 else None
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        if math.isinf(self.exponent):
+            return generator.uniform(-1, 1, (count, self.dimension)) * self.radii
+        sizes = generator.standard_gamma(1 / self.exponent, (count, self.dimension))
+        whole = sizes.sum(axis=1, keepdims=True) + generator.standard_exponential((count, 1))
+        places = (sizes / whole) ** (1 / self.exponent)
+        return np.asarray(places * generator.choice([-1.0, 1.0], places.shape) * self.radii)
+
+    @property
+    def volume(self) -> float:
+        inverse, m = 1 / self.exponent, self.dimension
+        share = math.exp(m * math.lgamma(1 + inverse) - math.lgamma(1 + m * inverse))
+        return float(np.prod(2 * self.radii)) * share
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        p, m = self.exponent, self.dimension
+        if math.isinf(p):
+            return np.diag(self.radii**2 / 3)
+        logarithm = math.lgamma(3 / p) + math.lgamma(m / p) - math.lgamma(1 / p) - math.lgamma((m + 2) / p)
+        return np.diag(self.radii**2 * (math.exp(logarithm) * m / (m + 2)))
+
+
+_LOST: Final = 2.0**-510
+"""Of a number whose square leaves float64 at its lower end, no more than this is lost."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Box(AxisBall):
+    """|v_k| ≤ half_widths[k] for every k: the stretched ball of ℓ∞."""
+
+    half_widths: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self, "half_widths")
+        check_lengths(self.half_widths)
+
+    def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        sizes = (np.abs(points) + errors) / self.half_widths
+        return np.asarray(sizes.max(axis=1) * (1 + 4 * UNIT_ROUNDOFF))
+
+    @property
+    def powers(self) -> Powers:
+        return Powers(self.half_widths, math.inf)
+
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        edges = onto * self.half_widths
+        across = np.column_stack([-edges[1], edges[0]])
+        signs = np.sign(np.vstack([DEGREES, across + 1e-9 * edges.T, across - 1e-9 * edges.T]) @ edges)
+        return np.vstack([signs @ edges.T, -signs @ edges.T])
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        return generator.uniform(-1, 1, (count, self.dimension)) * self.half_widths
+
+    @property
+    def volume(self) -> float:
+        return float(np.prod(2 * self.half_widths))
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        return np.diag(self.half_widths**2 / 3)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CrossPolytope(AxisBall):
+    """Σ_k |v_k|/radii[k] ≤ 1: the stretched ball of ℓ₁, whose noise is independent Laplace noise."""
+
+    radii: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self, "radii")
+        check_lengths(self.radii)
+
+    def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        sizes = (np.abs(points) + errors) / self.radii
+        return np.asarray(sizes.sum(axis=1) * (1 + (len(self.radii) + 4) * UNIT_ROUNDOFF))
+
+    @property
+    def powers(self) -> Powers:
+        return Powers(self.radii, 1.0)
+
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.vstack([(onto * self.radii).T, -(onto * self.radii).T])
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        sizes = generator.standard_exponential((count, self.dimension + 1))
+        places = sizes[:, :-1] / sizes.sum(axis=1, keepdims=True)
+        return np.asarray(places * generator.choice([-1.0, 1.0], places.shape) * self.radii)
+
+    @property
+    def volume(self) -> float:
+        return float(np.prod(2 * self.radii)) / math.factorial(self.dimension)
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        return np.diag(2 * self.radii**2 / ((self.dimension + 1) * (self.dimension + 2)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ellipsoid(ConvexBody):
+    """``axes @ (the unit ball of ℓ₂)``; ``axes`` (m, m), invertible."""
+
+    axes: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self, "axes")
+        square = self.axes.ndim == 2 and self.axes.shape[0] == self.axes.shape[1] > 0
+        if not (square and np.all(np.isfinite(self.axes)) and np.linalg.matrix_rank(self.axes) == len(self.axes)):
+            raise NotANormBall("an ellipsoid's axes form an invertible square matrix of finite numbers")
+
+    @property
+    def dimension(self) -> int:
+        return len(self.axes)
+
+    def gauge(self, points: ArrayLike) -> NDArray[np.float64]:
+        flat = np.asarray(points, dtype=np.float64).reshape(-1, self.dimension)
+        lengths = np.linalg.norm(np.linalg.solve(self.axes, flat.T), axis=0)
+        return np.asarray(lengths.reshape(np.shape(points)[:-1]))
+
+    def support_function(self, directions: ArrayLike) -> NDArray[np.float64]:
+        return np.asarray(np.linalg.norm(np.asarray(directions) @ self.axes, axis=-1))
+
+    def exact_gauge(self, point: Sequence[fmpq]) -> ExactNumber:
+        places = solve_rationally(self.axes.tolist(), point)
+        return power(sum((place**2 for place in places), fmpq(0)), Fraction(1, 2))
+
+    @cached_property
+    def certified_gauge(self) -> RowNorm:
+        return RowNorm(rational_matrix(self.axes.tolist()).inv(), 2)
+
+    @cached_property
+    def _inverse(self) -> Enclosure:
+        return inverse_enclosure(self.axes)
+
+    def gauge_upper_bounds(self, points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        return lengths_rounded_up(*self._inverse.images(points, errors))
+
+    def preimages(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(E, m) and (E, m): axes⁻¹·point for each, and bounds on its errors."""
+        return self._inverse.products(points)
+
+    def exact_support(self, direction: Sequence[fmpq]) -> ExactNumber:
+        if self.powers is not None:
+            return super().exact_support(direction)
+        squares = (height**2 for height in image_of(self.axes.T, direction))
+        return power(sum(squares, fmpq(0)), Fraction(1, 2))
+
+    @property
+    def powers(self) -> Powers | None:
+        """Where the axes are those of the coordinates."""
+        if not np.array_equal(self.axes, np.diag(np.diag(self.axes))):
+            return None
+        return Powers(np.abs(np.diag(self.axes)), 2.0)
+
+    @property
+    def axes_of_ball(self) -> NDArray[np.float64]:
+        return self.axes
+
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        pulled = DEGREES @ (onto @ self.axes)
+        lengths = np.linalg.norm(pulled, axis=1, keepdims=True)
+        return np.asarray(pulled / np.where(lengths > 0, lengths, 1) @ (onto @ self.axes).T)
+
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        normals = generator.standard_normal((count, self.dimension))
+        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+        return np.asarray(normals / lengths * generator.random((count, 1)) ** (1 / self.dimension) @ self.axes.T)
+
+    @property
+    def volume(self) -> float:
+        ball = math.pi ** (self.dimension / 2) / math.gamma(self.dimension / 2 + 1)
+        return float(ball * abs(np.linalg.det(self.axes)))
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        return np.asarray(self.axes @ self.axes.T / (self.dimension + 2))
+
+
+def lengths_rounded_up(points: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(E,): ‖w‖₂, *rounded up*, for every w within ``errors`` (E, m) of the ``points`` (E, m)."""
+    sizes = np.abs(points) + errors
+    lengths = np.linalg.norm(sizes, axis=1) * (1 + (points.shape[1] + 4) * UNIT_ROUNDOFF)
+    return np.asarray(lengths + np.where(np.any(sizes > 0, axis=1), _LOST * math.sqrt(points.shape[1]), 0.0))

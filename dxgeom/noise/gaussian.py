@@ -1,0 +1,113 @@
+"""Standard normal numbers from uniform words, and Gaussian noise of any covariance, for concentrated privacy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from dxgeom.geometry.round_bodies import Ellipsoid
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rounding import WORD, IdealDraws, exponentials, legible, sums_of
+from dxgeom.numeric.randomness import Randomness
+
+_SMALLEST_EXPONENTIAL = 2.0**-40
+
+
+class Normals(NamedTuple):
+    """``values`` (B, m); ``errors`` (B, m): bounds on how far each is off, true for rows that are ``legible`` (B,)."""
+
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    legible: NDArray[np.bool_]
+
+
+def words_for(size: int) -> int:
+    """How many words a row of so many normals takes: first those of the lengths, then those of the angles."""
+    return 2 * pairs_for(size)
+
+
+def pairs_for(size: int) -> int:
+    """Pairs of normals; of an odd number the last is left."""
+    return -(-size // 2)
+
+
+def normals(words: NDArray[np.uint64], size: int) -> Normals:
+    """N = √(2E)·cos 2πu and √(2E)·sin 2πu from the rows of ``words`` (B, 2·pairs), E = −log of a uniform.
+
+    Errors. Of a legible word E is off by at most 2⁻⁴⁵ + 2⁻⁴⁸·E: 2⁻⁴⁶ for the bits not yet read, 2⁻⁵³ for the word's
+    own rounding, 2⁻⁴⁸·E for the logarithm. So L = √(2E) is off by √2·(2⁻⁴⁵ + 2⁻⁴⁸·E)/√E and its own rounding 2⁻⁵²·L.
+    The angle is off by 2π·(2⁻⁵⁴ + 2⁻⁶⁴ + 2·2⁻⁵³) < 2⁻⁴⁹, with the library's cosine 2⁻⁴⁸. Together at most
+    2⁻⁴⁴·⁵/√E + 2⁻⁴⁶·³·√E; here some ten times that.
+    """
+    pairs = pairs_for(size)
+    sizes = exponentials(words[:, :pairs])
+    roots = np.sqrt(np.maximum(sizes, _SMALLEST_EXPONENTIAL))
+    angles = 2 * np.pi * (words[:, pairs:].astype(np.float64) * 2.0**-WORD)
+    lengths = np.sqrt(2 * sizes)
+    values = np.stack([lengths * np.cos(angles), lengths * np.sin(angles)], axis=2).reshape(len(words), 2 * pairs)
+    errors = np.repeat(2.0**-41 / roots + 2.0**-43 * roots, 2, axis=1)
+    tame = np.all(sizes >= _SMALLEST_EXPONENTIAL, axis=1)
+    return Normals(values[:, :size], errors[:, :size], legible(words[:, :pairs]) & tame)
+
+
+def exact_normals(uniforms: list[arb], size: int) -> list[arb]:
+    """The same in ball arithmetic, of a row's uniforms."""
+    pairs = pairs_for(size)
+    lengths = [(-2 * uniform.log()).sqrt() for uniform in uniforms[:pairs]]
+    turns = [2 * arb.pi() * uniform for uniform in uniforms[pairs:]]
+    both = zip(lengths, turns, strict=True)
+    return [length * part for length, turn in both for part in (turn.cos(), turn.sin())][:size]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GaussianNoise(NoiseLaw):
+    """V = axes·N, N standard normal in ℝᵐ: covariance Σ = axes·axesᵀ.
+
+    A shift w makes D_α(V + w‖V) = α·‖w‖²/2 for every α > 1, with ‖w‖ = √(wᵀΣ⁻¹w) = ‖axes⁻¹w‖₂ the norm of ``body``,
+    the ellipsoid of those axes. The density is not ∝ exp(−‖v‖): odds are not bounded, and this hides shifts in the
+    concentrated sense alone.
+
+    Guarantee: ``draw`` rounds the ideal normal numbers *exactly*: whatever float64 leaves open is decided from more
+    bits of the same uniforms. ``axes`` is the very matrix that containment is checked with.
+    Source: Bun & Steinke 2016, Lemma 2.4; Box & Muller 1958.
+    """
+
+    body: Ellipsoid
+
+    @property
+    def concentrated(self) -> bool:
+        return True
+
+    @property
+    def normal(self) -> bool:
+        return True
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        return np.asarray(self.body.axes @ self.body.axes.T)
+
+    @property
+    def amplitude(self) -> float:
+        """√(2E) ≤ √2·E for exponentials from 1 on."""
+        return float(np.abs(self.body.axes).sum(axis=1).max()) * math.sqrt(2)
+
+    def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        return np.asarray(generator.standard_normal((count, self.dimension)) @ self.body.axes.T)
+
+    def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
+        size = self.dimension
+        words = randomness.words(count * words_for(size)).reshape(count, words_for(size))
+        found, lengths = normals(words, size), np.abs(self.body.axes).T
+        # m products and m − 1 sums in any order, each off by 2⁻⁵³ relative; doubled, and so is what bounds them.
+        rounding = np.abs(found.values) @ lengths * ((size + 3) * 2.0**-52)
+        errors = found.errors @ lengths * (1 + (size + 3) * 2.0**-52) + rounding * (1 + 2.0**-20)
+        return IdealDraws(found.values @ self.body.axes.T, errors, found.legible, words, lambda _: self._evaluate)
+
+    def _evaluate(self, uniforms: list[arb]) -> list[arb]:
+        return sums_of(self.body.axes.tolist(), exact_normals(uniforms, self.dimension))

@@ -1,0 +1,367 @@
+"""Normal noise that now and then jumps far along a shift that it has to hide, so that it bounds odds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, NamedTuple, final
+
+import numpy as np
+from flint import arb, ctx, fmpq
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, NotANormBall
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.jump_shifts import JumpShifts, freeze_integers
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, legible
+from dxgeom.numeric.exact_numbers import exact_middle, rational
+from dxgeom.numeric.randomness import Randomness, fair_bits
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+from dxgeom.numeric.sealed import cached_property
+
+REACHES_PER_UNIT: Final = 16
+"""A reach s² is a whole number of sixteenths,"""
+LEAST_REACH: Final = 2 * REACHES_PER_UNIT
+"""at least 2, where the proof begins,"""
+LARGEST_REACH: Final = 64 * REACHES_PER_UNIT
+"""and none is larger than this: there jumps are so rare already that they cost nothing."""
+RATE_BITS: Final = 64
+"""A rate is a whole number of 2⁻⁶⁴."""
+_PRECISION: Final = 128
+
+
+@cache
+def rates_of_reaches() -> NDArray[np.uint64]:
+    """(LARGEST_REACH + 1,): for every reach s² in sixteenths the rate R(s²) in units of 2⁻⁶⁴; 0 below 2, where none is
+    known.
+
+    Definition: R(s²) = 2e^(−s²/2)·((1 + 1/s²)/(e·s²) + 4/(e²s⁴)). Guarantee: *rounded up*, in ball arithmetic.
+    Source: ``docs/decisions/046-gaussian-noise-with-jumps.md``.
+    """
+    rates = np.zeros(LARGEST_REACH + 1, dtype=np.uint64)
+    with ctx.workprec(_PRECISION):
+        for reach in range(LEAST_REACH, LARGEST_REACH + 1):
+            rates[reach] = _whole_above(_rate(arb(fmpq(reach, REACHES_PER_UNIT))))
+    rates.setflags(write=False)
+    return rates
+
+
+def float_rates(reaches: NDArray[np.float64]) -> NDArray[np.float64]:
+    """R of any s² > 0, up to the rounding of float64: for searches, which prove nothing."""
+    share = (1 + 1 / reaches) / (np.e * reaches) + 4 / (np.e * reaches) ** 2
+    return np.asarray(2 * np.exp(-reaches / 2) * share)
+
+
+def _rate(reach: arb) -> arb:
+    euler = arb(1).exp()
+    return 2 * (-reach / 2).exp() * ((1 + 1 / reach) / (euler * reach) + 4 / (euler * reach) ** 2)
+
+
+def _whole_above(rate: arb) -> int:
+    """The least whole number of 2⁻⁶⁴ that is certainly not below it."""
+    # The upper end of the ball is exact.
+    return math.ceil(exact_middle((rate * (1 << RATE_BITS)).upper()))
+
+
+_UNUSED: Final = np.uint64(2**64 - 1)
+"""Where a row has fewer jumps than others: a word of which nothing is read."""
+
+
+class DrawnJumps(NamedTuple):
+    """The jumps of B draws, as many columns as the most that a row has.
+
+    ``many`` (B,): how many jumps each row has. (B, J) each: ``places`` of shifts; ``away``, whether the reach is added
+    or taken off; ``onward``, the same of the exponential, whose uniform begins with ``words``.
+    """
+
+    many: NDArray[np.int64]
+    places: NDArray[np.int64]
+    away: NDArray[np.bool_]
+    onward: NDArray[np.bool_]
+    words: NDArray[np.uint64]
+
+    def rounds(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
+        """For each turn the rows that jump then, where to, and which turn it is."""
+        for turn in range(self.places.shape[1]):
+            rows = np.flatnonzero(self.many > turn)
+            yield rows, self.places[rows, turn], turn
+
+
+def drawn_jumps(cumulative: NDArray[np.uint64], count: int, randomness: Randomness) -> DrawnJumps:
+    """The jumps of ``count`` draws.
+
+    Definition: a uniform word below ``cumulative[-1]`` is a jump, along the shift e with cumulative[e − 1] ≤ word <
+    cumulative[e]; the first word that is not ends the row. So a row has j jumps with probability (1 − r)·r^j, each
+    along e with probability ρ_e/r. Guarantee: *exact*, given uniform random words.
+    """
+    turns: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    rows = np.arange(count)
+    while rows.size:
+        words = randomness.words(len(rows))
+        jumping = words < cumulative[-1]
+        rows = rows[jumping]
+        if rows.size:
+            turns.append((rows, np.searchsorted(cumulative, words[jumping], side="right")))
+    shape = (count, len(turns))
+    many, places = np.zeros(count, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    away, onward = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    words = np.full(shape, _UNUSED)
+    for turn, (jumping_rows, found) in enumerate(turns):
+        many[jumping_rows] += 1
+        places[jumping_rows, turn] = found
+        signs = fair_bits(2 * len(found), randomness).reshape(2, -1)
+        away[jumping_rows, turn], onward[jumping_rows, turn] = signs
+        words[jumping_rows, turn] = randomness.words(len(found))
+    return DrawnJumps(many, places, away, onward, words)
+
+
+def simulated_jumps(
+    cumulative: NDArray[np.uint64], reaches: NDArray[np.float64], count: int, generator: np.random.Generator
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
+    """The same in float64, turn by turn: rows, places and lengths, of ``reaches`` (E,)."""
+    ends = cumulative * 2.0**-64
+    rows = np.arange(count)
+    while True:
+        uniforms = generator.random(len(rows))
+        jumping = uniforms < ends[-1]
+        rows = rows[jumping]
+        if not rows.size:
+            return
+        places = np.minimum(np.searchsorted(ends, uniforms[jumping], side="right"), len(ends) - 1)
+        signs = generator.integers(0, 2, len(rows)) * 2 - 1
+        yield rows, places, signs * reaches[places] + generator.laplace(size=len(rows))
+
+
+_STEPS: Final = 48
+_MOST: Final = 0.99
+"""Jumps are at most this much of what a moment's series adds up to, so that float64 tells the sum well."""
+_OUTWARD: Final = 1 + 1e-9
+
+
+def chernoff_width(
+    variance: float, along: NDArray[np.float64], reaches: NDArray[np.float64], rates: NDArray[np.float64], missed: float
+) -> float:
+    """A t that |a·V| exceeds with probability ``missed`` at most: *rounded up*, never the least.
+
+    Definition: P[|a·V| > t] ≤ 2e^(−θt)·M(θ) for every θ from 0 to 1/max|a·x_e|, M(θ) = e^(θ²v/2)·(1 − r)/(1 − S(θ))
+    with S(θ) = Σ ρ_e·cosh(θ·s_e²·a·x_e)/(1 − (θ·a·x_e)²) < 1; nearly the least of them over θ, which has one valley
+    since log M is convex.
+    Args: ``variance``: v = aᵀΣa; ``along`` (E,): |a·x_e|; ``reaches`` (E,): s_e²; ``rates`` (E,): ρ_e.
+    Source: Chernoff 1952.
+    """
+    furthest = float(np.max(along * (1 + reaches), initial=0.0))
+    scale = max(math.sqrt(variance), furthest)
+    if scale == 0:
+        return 0.0
+    longest, left = float(along.max(initial=0.0)), math.log1p(-float(rates.sum()))
+    places = np.geomspace(1e-2, 1e2, _STEPS).tolist()
+
+    @cache
+    def width(place: int) -> float:
+        rising = places[place] / scale
+        grown = rising * along
+        series = float(np.sum(rates * np.cosh(grown * reaches) / (1 - grown**2))) if rising * longest < _MOST else 1.0
+        if series > _MOST:
+            return math.inf
+        moment = (rising * math.sqrt(variance)) ** 2 / 2 + left - math.log1p(-series)
+        return float((math.log(2 / missed) + max(moment, 0.0)) / rising)
+
+    low, high = 0, _STEPS - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if width(middle + 1) < width(middle) else (low, middle)
+    return width(low) * _OUTWARD
+
+
+_MOST_JUMPS: Final = 256
+"""What float64 adds up of more jumps is not vouched for."""
+_MOST_TOTAL: Final = (1 << RATE_BITS) // 20 * 19
+"""r stays below 19/20: beyond it float64 does not tell 1 − r well, and draws take long."""
+_UPWARD: Final = 1 + 2.0**-50
+_DOWNWARD: Final = 1 - 2.0**-30
+_UNLIKELY: Final = 110.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GaussianWithJumps(NoiseLaw):
+    """V = G + Σ_{i ≤ J} T_i·x_{e_i}: a normal vector G, and J jumps along shifts x_e, long T_i = ±s_e² + Laplace(1).
+
+    Odds are bounded: the law is *purely* private. Along x_e the normal part alone falls too steeply beyond its own
+    variance; there the jumps, each about as far out as that, take over.
+
+    Definition: Σ is the covariance of ``gaussian``; x_e are the ``shifts``; s_e² = reaches[e]/16; ρ_e is R(s_e²) of
+    :func:`rates_of_reaches`, a whole number of 2⁻⁶⁴; r = Σρ_e < 1. P[J = j] = (1 − r)·r^j, e_i is e with probability
+    ρ_e/r, signs are fair, and all are independent. ``reaches`` (E,): integers from 32 to 1024.
+    Guarantees: adding t·x_e to V changes the odds of any set by at most e^|t|, *exactly*: x_eᵀΣ⁻¹x_e ≤ 1/s_e² is proved
+    for the very numbers held, with rounding counted against it, and so is r < 1. ``draw`` rounds the ideal sum once,
+    *exactly*. Raises: NotANormBall for numbers of no such law; CertificateRefused where they do not bound odds.
+    Source: ``docs/decisions/046-gaussian-noise-with-jumps.md``.
+    """
+
+    gaussian: GaussianNoise
+    shifts: JumpShifts
+    reaches: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        freeze_integers(self, "reaches")
+        formed = self.shifts.width == self.gaussian.dimension and self.reaches.shape == (self.shifts.count,)
+        if not (formed and self.reaches.min() >= LEAST_REACH and self.reaches.max() <= LARGEST_REACH):
+            raise NotANormBall(
+                "jumps go along shifts of as many coordinates as the normal part has, and reach from 2 to 64"
+            )
+        lengths = self.shifts.lengths(self.gaussian.body)
+        if not np.all(lengths * np.sqrt(self._float_reaches) * _UPWARD <= self.shifts.distances):
+            raise CertificateRefused("the normal part of this noise is too narrow for the reach of some jump")
+        if not self.total < _MOST_TOTAL:
+            raise CertificateRefused("noise of so narrow a normal part would have to jump without end")
+
+    @classmethod
+    def around(cls, gaussian: GaussianNoise, shifts: JumpShifts) -> GaussianWithJumps:
+        """The law with the largest reaches that can be proved, up to their sixteenths, and so with the fewest jumps.
+
+        Raises: CertificateRefused where some reach is below 2, or jumps would not end.
+        """
+        if shifts.width != gaussian.dimension:
+            raise NotANormBall("jumps go along shifts of as many coordinates as the normal part has")
+        lengths = np.maximum(shifts.lengths(gaussian.body), np.finfo(np.float64).tiny)
+        with np.errstate(over="ignore"):
+            squares = (shifts.distances / lengths) ** 2 * _DOWNWARD * REACHES_PER_UNIT
+        reaches = np.floor(np.minimum(squares, LARGEST_REACH)).astype(np.int64)
+        if reaches.min() < LEAST_REACH:
+            raise CertificateRefused("the normal part of this noise is too narrow for jumps along some shift")
+        return cls(gaussian, shifts, reaches)
+
+    @property
+    def body(self) -> None:
+        """The hull of all ±x_e, whose norm is the least Σ|c_e| with Σ c_e·x_e = w: known by these points only."""
+        return
+
+    @cached_property
+    def total(self) -> int:
+        """r in units of 2⁻⁶⁴, as a Python integer, which does not overflow."""
+        times = np.bincount(self.reaches, minlength=LARGEST_REACH + 1).tolist()
+        return sum(rate * many for rate, many in zip(rates_of_reaches().tolist(), times, strict=True))
+
+    @property
+    def rate(self) -> float:
+        """r: the chance of a first jump, and of one more after each."""
+        return self.total / (1 << RATE_BITS)
+
+    @property
+    def dimension(self) -> int:
+        return self.gaussian.dimension
+
+    @cached_property
+    def second_moment(self) -> NDArray[np.float64]:
+        """Σ + Σ_e ρ_e·(s_e⁴ + 2)·x_e·x_eᵀ/(1 − r)."""
+        moment = self.gaussian.second_moment
+        weights = self._float_rates * (self._float_reaches**2 + 2) / (1 - self.rate)
+        for here in self.shifts.blocks():
+            points = self.shifts.points(here)
+            moment = moment + (points * weights[here, None]).T @ points
+        return np.asarray(moment)
+
+    @cached_property
+    def amplitude(self) -> float:
+        """More jumps than are counted here have a chance below e⁻¹¹⁰; each is as long as its reach and an exponential,
+        of which the largest is thought 1 or more."""
+        jumps = math.ceil(_UNLIKELY / -math.log(self.rate))
+        longest = max(float(np.abs(self.shifts.points(here)).max()) for here in self.shifts.blocks())
+        return self.gaussian.amplitude + longest * jumps * (1 + float(self._float_reaches.max()))
+
+    def size_in_words(self, hidden: str) -> str:
+        return f"{self.dimension:,} dimensions, and jumps along {hidden}"
+
+    def loss_upper_bounds(self, shifts: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Tight for the differences that it jumps along; for others mostly far above the norm."""
+        return self.shifts.bounds(shifts, errors)
+
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        points = np.vstack([self.shifts.points(here) @ onto.T for here in self.shifts.blocks()])
+        return np.vstack([points, -points])
+
+    def widths_along(self, rows: NDArray[np.float64], missed: float) -> NDArray[np.float64]:
+        """By Chernoff's bound: a proof for every chance, some tenths above the least."""
+        # Products of m terms, whose rounding is counted: what cancels is not lost.
+        slack = (self.dimension + 4) * UNIT_ROUNDOFF
+        axes, sizes = self.gaussian.body.axes, np.abs(rows)
+        variances = np.sum((np.abs(rows @ axes) + sizes @ np.abs(axes) * slack) ** 2, axis=1)
+        along = np.empty((len(rows), self.shifts.count))
+        for here in self.shifts.blocks():
+            points = self.shifts.points(here).T
+            along[:, here] = np.abs(rows @ points) + sizes @ np.abs(points) * slack
+        each = zip(variances.tolist(), along, strict=True)
+        return np.array(
+            [chernoff_width(one, sizes, self._float_reaches, self._float_rates, missed) for one, sizes in each]
+        )
+
+    def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        noise = self.gaussian.simulate(count, generator)
+        for rows, places, lengths in simulated_jumps(self._cumulative, self._float_reaches, count, generator):
+            noise[rows] += lengths[:, None] * self.shifts.points(places)
+        return noise
+
+    def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
+        inner = self.gaussian.ideal(count, randomness)
+        jumps = drawn_jumps(self._cumulative, count, randomness)
+        clear = inner.legible & legible(jumps.words) & (jumps.many <= _MOST_JUMPS)
+        normal = inner.words.shape[1]
+
+        def evaluation(row: int) -> Evaluation:
+            own = inner.evaluation(row)
+
+            def evaluate(uniforms: list[arb]) -> list[arb]:
+                return self._exactly_added(own(uniforms[:normal]), uniforms[normal:], jumps, row)
+
+            return evaluate
+
+        words = np.hstack([inner.words, jumps.words])
+        return IdealDraws(*self._added(inner, jumps), clear, words, evaluation)
+
+    def _added(self, inner: IdealDraws, jumps: DrawnJumps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The sums in float64, and how far they can be off, (B, m) each.
+
+        The exponential of a jump is off by 2⁻⁴³·(1 + E) at most; its length, the point, their product by half a unit in
+        the last place each; a sum of J + 1 terms by J half units of their sizes together, J ≤ 256. All this is below
+        2⁻⁴² of what is added up here; doubled.
+        """
+        values, errors = inner.values.copy(), inner.errors + np.abs(inner.values) * 2.0**-44
+        for rows, places, turn in jumps.rounds():
+            exponential, reach = exponentials(jumps.words[rows, turn]), self._float_reaches[places]
+            lengths = np.where(jumps.away[rows, turn], reach, -reach)
+            lengths = lengths + np.where(jumps.onward[rows, turn], exponential, -exponential)
+            points = self.shifts.points(places)
+            values[rows] += lengths[:, None] * points
+            errors[rows] += (reach + exponential + 1)[:, None] * np.abs(points) * (4 * FLOAT_ERROR)
+        return values, errors
+
+    def _exactly_added(self, normal: list[arb], uniforms: list[arb], jumps: DrawnJumps, row: int) -> list[arb]:
+        """The same sum in ball arithmetic, of a row's uniforms."""
+        values = list(normal)
+        for turn in range(int(jumps.many[row])):
+            place = jumps.places[row, turn : turn + 1]
+            reach = arb(fmpq(int(self.reaches[place[0]]), REACHES_PER_UNIT))
+            exponential = -uniforms[turn].log()
+            length = reach if jumps.away[row, turn] else -reach
+            length = length + (exponential if jumps.onward[row, turn] else -exponential)
+            length = length / arb(rational(float(self.shifts.distances[place[0]])))
+            steps = self.shifts.steps(place)[0].tolist()
+            values = [value + step * length if step else value for value, step in zip(values, steps, strict=True)]
+        return values
+
+    @cached_property
+    def _cumulative(self) -> NDArray[np.uint64]:
+        """(E,): sums of the rates up to and with each shift's, in units of 2⁻⁶⁴; they are below 2⁶⁴."""
+        return np.cumsum(rates_of_reaches()[self.reaches], dtype=np.uint64)
+
+    @cached_property
+    def _float_reaches(self) -> NDArray[np.float64]:
+        return self.reaches / REACHES_PER_UNIT
+
+    @cached_property
+    def _float_rates(self) -> NDArray[np.float64]:
+        return np.asarray(rates_of_reaches()[self.reaches] * 2.0**-RATE_BITS, dtype=np.float64)

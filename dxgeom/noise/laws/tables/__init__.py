@@ -1,1 +1,0 @@
-"""Noise in the cells of a table, of which only a part is kept."""

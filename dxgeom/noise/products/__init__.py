@@ -1,4 +1,0 @@
-"""Noise of products of bodies, made of the noise of each.
-
-Touches ``laws``.
-"""
