@@ -15,18 +15,25 @@ from typing import Any, final
 
 from dxgeom.arguments import require
 from dxgeom.displayed import Displayed
+from dxgeom.errors import LedgerError
 from dxgeom.ledger.answers import Receipt, answer_in, append_with_room, book_waiting, keep_answer
-from dxgeom.ledger.belonging import checked, kept_account, new_book, open_account
-from dxgeom.ledger.book import Book
+from dxgeom.ledger.book import Allotment, Book
+from dxgeom.ledger.charging import (
+    allotments_of,
+    charge_request,
+    charge_row,
+    checked,
+    checked_parts,
+    divide,
+    kept_account,
+    new_book,
+    open_account,
+    remaining_of,
+)
 from dxgeom.ledger.chronicle import Chronicle, Uncopied
-from dxgeom.ledger.dividing import allotments_of, checked_parts, divide
-from dxgeom.ledger.entry import Account, Entry, storable
-from dxgeom.ledger.history import history_of
-from dxgeom.ledger.lookup import Found, check_same, entry_of
-from dxgeom.ledger.refusals import made_by_hand, unusable
-from dxgeom.ledger.spending import asked, charge_row, remaining_of
-from dxgeom.ledger.stores.stores import store_at
-from dxgeom.ledger.sums import Allotment
+from dxgeom.ledger.entry import Account, Entry, made_by_hand, storable, unusable
+from dxgeom.ledger.history import Found, check_same, entry_of, history_of
+from dxgeom.ledger.stores import store_at
 from dxgeom.ledger.tables import Record, commitment_of
 from dxgeom.metrics.data_set import UNNAMED, DataSet
 from dxgeom.privacy.currencies import PURE, Privacy
@@ -139,7 +146,7 @@ class Ledger(Displayed, Uncopied):
         Raises: BudgetExceeded, with nothing spent; LedgerError when the ledger cannot be written or the key is taken
         (the release must not happen; at worst budget is lost).
         """
-        wanted, secret = asked(spend, purpose, plan_fingerprint, key, owner, reserve), token_hex(32)
+        wanted, secret = charge_request(spend, purpose, plan_fingerprint, key, owner, reserve), token_hex(32)
         self._refuse_if_closed()
         if self._new:
             # A new ledger has the whole budget: what this refuses, a file would refuse, too.
@@ -289,3 +296,25 @@ class Ledger(Displayed, Uncopied):
         if self._new and not self._chronicle.store.exists():
             self._chronicle.store.begin(new_book(self._account)[1] if records is None else records)
         self._new = False
+
+
+@contextmanager
+def ledger_of(ledger: str | Path | Ledger, account: Account) -> Iterator[Ledger]:
+    """The ledger, open for this account; closed at the end if it was named by its path.
+
+    A new file is begun with the first charge that it takes, and not before.
+    Raises: LedgerError when it cannot be used, or is another policy's.
+    """
+    if isinstance(ledger, Ledger):
+        kept = ledger.account
+        if (kept.policy_fingerprint, kept.budget, kept.currency, kept.data_set) != (
+            account.policy_fingerprint,
+            account.budget,
+            account.currency,
+            account.data_set if account.data_set.name is not None else kept.data_set,
+        ):
+            raise LedgerError("this open ledger belongs to another policy or budget than the plan; nothing was spent")
+        yield ledger
+        return
+    with Ledger.at(ledger, account) as opened:
+        yield opened

@@ -1,15 +1,16 @@
 """The ledger's schema: tables, triggers and rights, written from the definition of the rows, and checked."""
 
-# ruff: noqa: S608 (names are constants, or those of a schema that address_of has checked)
-
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Final
 
-from dxgeom.ledger.refusals import RESTORE, unusable
-from dxgeom.ledger.stores.postgres.functions import Function, functions_of
-from dxgeom.ledger.tables import ANSWERS, COMMITTED, ENTRIES, FORMAT, TABLES, Column
+from dxgeom.ledger.entry import RESTORE, unusable
+from dxgeom.ledger.postgres_functions import Function, functions_of
+from dxgeom.ledger.tables import ANSWERS, COMMITTED, ENTRIES, FORMAT, LATER_COLUMNS, TABLES, Column
+
+# ruff: noqa: S608 (names are constants, or those of a schema that address_of has checked)
+
 
 _PATH: Final = "search_path=pg_catalog, pg_temp"
 _BEFORE, _ROW, _INSERT, _DELETE, _UPDATE, _TRUNCATE = 2, 1, 4, 8, 16, 32
@@ -61,7 +62,7 @@ def check(found: Any, schema: str, described: str) -> None:
         ("columns", {*map(tuple, found["columns"])}, {*_columns(version)}),
         ("keys", {*map(tuple, found["keys"])}, {*_keys()}),
         ("triggers", {*map(tuple, found["triggers"])}, {*_triggers()}),
-        ("functions", {*map(tuple, found["functions"])}, {*map(_said, functions_of(schema, version))}),
+        ("functions", {*map(tuple, found["functions"])}, {*map(_facts_of, functions_of(schema, version))}),
     ):
         if is_so != wanted:
             raise unusable(described, f"its tables, or the {what} that protect them, were altered; {RESTORE}")
@@ -70,7 +71,7 @@ def check(found: Any, schema: str, described: str) -> None:
 def version_of(found: Any) -> int:
     """The version of the schema's rows, of what :func:`facts` says."""
     columns = {(table, name) for table, name, *_ in found["columns"]}
-    return COMMITTED if all((table.name, one.name) in columns for table, one in _LATER) else FORMAT
+    return COMMITTED if all((table.name, one.name) in columns for table, one in LATER_COLUMNS) else FORMAT
 
 
 def bring_up_to_date(connection: Any, schema: str, described: str) -> None:
@@ -84,7 +85,7 @@ def bring_up_to_date(connection: Any, schema: str, described: str) -> None:
     check(found, schema, described)
     if version_of(found) == COMMITTED:
         return
-    for table, column in _LATER:
+    for table, column in LATER_COLUMNS:
         connection.execute(f'ALTER TABLE "{schema}".{table.name} ADD COLUMN {_declared(column)}')
     for one in functions_of(schema, COMMITTED):
         connection.execute(_function(one, schema))
@@ -185,11 +186,9 @@ def _keys() -> Iterator[tuple[str, str, str]]:
         yield from ((table.name, "u", column.name) for column in table.columns if column.unique)
 
 
-def _said(one: Function) -> tuple[str, str, bool, str | None]:
+def _facts_of(one: Function) -> tuple[str, str, bool, str | None]:
     return one.name, one.body, one.definer, _PATH if one.definer else None
 
-
-_LATER: Final = tuple((table, column) for table in TABLES for column in table.columns if column.since > FORMAT)
 
 _FACTS: Final = """
 WITH held AS (SELECT c.* FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -1,10 +1,8 @@
-"""A ledger on a PostgreSQL server; see :class:`dxgeom.ledger.stores.store.LedgerStore`.
+"""A ledger on a PostgreSQL server; see :class:`dxgeom.ledger.chronicle.LedgerStore`.
 
 One transaction is one session, on a connection of its own, so none is ever carried into a forked process. Writers take
 turns, first come, first served: whoever inserts, even no row at all, waits for a lock that ends with the transaction.
 """
-
-# ruff: noqa: S608 (names are constants, or those of a schema that address_of has checked)
 
 from __future__ import annotations
 
@@ -16,13 +14,15 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from dxgeom.errors import LedgerError, LedgerUnreachable
-from dxgeom.ledger.refusals import altered, unusable
-from dxgeom.ledger.stores.answer_files import AnswerFiles
-from dxgeom.ledger.stores.postgres import layout
-from dxgeom.ledger.stores.postgres.address import address_of
-from dxgeom.ledger.stores.postgres.connecting import begin, connected, plain_errors
-from dxgeom.ledger.stores.store import ContentOf
+from dxgeom.ledger import postgres_layout as layout
+from dxgeom.ledger.answer_files import AnswerFiles
+from dxgeom.ledger.chronicle import ContentOf
+from dxgeom.ledger.entry import altered, unusable
+from dxgeom.ledger.postgres_connection import address_of, begin, connected, plain_errors
 from dxgeom.ledger.tables import COMMITTED, ENTRIES, TABLES, Record
+
+# ruff: noqa: S608 (names are constants, or those of a schema that address_of has checked)
+
 
 SETTLE_SECONDS = 150.0
 """How long to ask what became of a commit: longer than the server keeps a transaction whose client is gone."""
@@ -35,7 +35,7 @@ _PAUSE: Final = 0.2
 
 @final
 class PostgresSession:
-    """One transaction; see :class:`dxgeom.ledger.stores.store.Session`."""
+    """One transaction; see :class:`dxgeom.ledger.chronicle.Session`."""
 
     def __init__(
         self, connection: Any, schema: str, described: str, became: Callable[[Record], bool] | None = None
@@ -117,7 +117,7 @@ class PostgresSession:
 
 @final
 class PostgresLedger:
-    """A ledger on a server; see :class:`dxgeom.ledger.stores.store.LedgerStore`. All answers are in it."""
+    """A ledger on a server; see :class:`dxgeom.ledger.chronicle.LedgerStore`. All answers are in it."""
 
     files: AnswerFiles | None = None
     begun_on_purpose = True

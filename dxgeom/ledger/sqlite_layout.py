@@ -1,7 +1,5 @@
 """The ledger's file: tables, triggers and settings of SQLite, written from the definition of the rows."""
 
-# ruff: noqa: S608 (names of tables and columns are constants here)
-
 from __future__ import annotations
 
 import errno
@@ -11,8 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from dxgeom.ledger.refusals import RESTORE, busy, unusable
-from dxgeom.ledger.tables import ALLOTMENTS, COMMITTED, FORMAT, TABLES, Column, Record, Table
+from dxgeom.ledger.entry import RESTORE, busy, unusable
+from dxgeom.ledger.tables import ALLOTMENTS, COMMITTED, FORMAT, LATER_COLUMNS, TABLES, Column, Record, Table
+
+# ruff: noqa: S608 (names of tables and columns are constants here)
+
 
 APPLICATION: Final = 0x64786C67
 """Marks a SQLite file as a ledger."""
@@ -95,7 +96,7 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
     if version == FORMAT:
         for statement in _statements((ALLOTMENTS,), CURRENT):
             connection.execute(statement)
-    for table, column in _LATER:
+    for table, column in LATER_COLUMNS:
         connection.execute(f"ALTER TABLE {table.name} ADD COLUMN {_column(column)}")
     connection.execute(f"PRAGMA user_version = {CURRENT}")
 
@@ -185,7 +186,9 @@ def check_version(version: int, described: str) -> None:
 def _table(table: Table, version: int) -> str:
     content = "content BLOB,\n    " if table.content else ""
     columns = "".join(f"{_column(column)},\n    " for column in table.columns_of(FORMAT))
-    later = "".join(f",\n    {_column(column)}" for owner, column in _LATER if owner is table and version >= CURRENT)
+    later = "".join(
+        f",\n    {_column(column)}" for owner, column in LATER_COLUMNS if owner is table and version >= CURRENT
+    )
     return (
         f"CREATE TABLE {table.name} (\n    position INTEGER PRIMARY KEY AUTOINCREMENT,\n    {columns}{content}"
         f"seal TEXT NOT NULL{later}\n) STRICT"
@@ -219,7 +222,6 @@ def _statements(tables: tuple[Table, ...], version: int) -> tuple[str, ...]:
     return (*(_table(table, version) for table in tables), *triggers)
 
 
-_LATER: Final = tuple((table, column) for table in TABLES for column in table.columns if column.since > FORMAT)
 _UNDIVIDED: Final = tuple(table for table in TABLES if table is not ALLOTMENTS)
 _WHERE: Final = "CREATE TABLE moved (place TEXT NOT NULL) STRICT"
 _SCHEMA: Final = {

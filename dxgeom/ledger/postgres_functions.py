@@ -2,10 +2,9 @@
 
 They run with the rights of the ledger's keeper, with a search path of their own, and name all that they use; others
 need only SELECT and INSERT. A row is taken if it is the next, by its position and seal, and says exactly what remains.
-What stands between two marks ``/*3*/`` came with version 3.
+What stands between two marks ``/*3*/`` came with version 3. Sums are exact: of fractions, or where squares add up of
+squares; integers of ``numeric`` are added and multiplied without rounding.
 """
-
-# ruff: noqa: E501 (what an older version wrote stays as it was to the letter)
 
 from __future__ import annotations
 
@@ -13,9 +12,89 @@ import json
 import re
 from typing import Final, NamedTuple
 
-from dxgeom.ledger.stores.postgres import sums
 from dxgeom.ledger.tables import BESIDE, COMMITTED, DISJOINT, FORMAT, INSIDE, MARK, RIGHT, SHARED, TABLES
 from dxgeom.privacy.currencies import CONCENTRATED, PURE
+
+_EXACT: Final = """
+DECLARE above numeric; below numeric;
+BEGIN
+  IF written = '0' AND zero THEN
+    RETURN ARRAY[0, 1]::numeric[];
+  END IF;
+  IF length(written) <= 601 AND written COLLATE "C" ~ '^[1-9][0-9]*(/[1-9][0-9]*)?$' THEN
+    above := split_part(written, '/', 1)::numeric;
+    below := coalesce(nullif(split_part(written, '/', 2), ''), '1')::numeric;
+    IF length(above::text) <= 300 AND length(below::text) <= 300
+        AND written = LEDGER.written(LEDGER.plus(ARRAY[0, 1]::numeric[], ARRAY[above, below], 1)) THEN
+      RETURN ARRAY[above, below];
+    END IF;
+  END IF;
+  RAISE EXCEPTION 'not a positive fraction in lowest terms, of at most 300 digits';
+END
+"""
+"""A positive fraction in lowest terms, or 0 where that may be, as numerator and denominator."""
+
+_PLUS: Final = """
+DECLARE above numeric; below numeric; common numeric;
+BEGIN
+  above := one[1] * other[2] + sign * other[1] * one[2];
+  below := one[2] * other[2];
+  common := gcd(above, below);
+  RETURN ARRAY[div(above, common), div(below, common)];
+END
+"""
+"""one + sign · other."""
+
+_WRITTEN: Final = """
+SELECT fraction[1]::text || CASE WHEN fraction[2] = 1 THEN '' ELSE '/' || fraction[2]::text END
+"""
+"""As the ledger holds it, text."""
+
+_COUNTED: Final = """
+SELECT CASE WHEN (SELECT currency FROM LEDGER.accounts WHERE number = 1) = 'CONCENTRATED'
+  THEN ARRAY[fraction[1] * fraction[1], fraction[2] * fraction[2]] ELSE fraction END
+"""
+"""What a spend adds to sums: itself, or its square in a ledger that counts concentrated privacy."""
+
+_SPENT: Final = """
+DECLARE total numeric[] := ARRAY[0, 1]::numeric[]; apart bigint; squares boolean; one record;
+BEGIN
+  SELECT currency = 'CONCENTRATED' INTO squares FROM LEDGER.accounts WHERE number = 1;
+  SELECT min(position) INTO apart FROM LEDGER.data_sets WHERE people = 'DISJOINT';
+  FOR one IN
+    SELECT sum(CASE WHEN squares THEN e.spend_numerator * e.spend_numerator ELSE e.spend_numerator END) AS above,
+      CASE WHEN squares THEN e.spend_denominator * e.spend_denominator ELSE e.spend_denominator END AS below
+    FROM LEDGER.entries e
+    WHERE (of_account IS NULL OR e.account = of_account)
+      AND (apart IS NULL OR e.position < apart OR e.edition = of_edition)
+      AND (NOT by_part OR of_part IS NOT DISTINCT FROM (
+        SELECT a.owner FROM LEDGER.allotments a
+        WHERE a.account = e.account AND a.owner = e.owner AND a.position < e.position LIMIT 1))
+    GROUP BY e.spend_denominator
+  LOOP
+    total := LEDGER.plus(total, ARRAY[one.above, one.below], 1);
+  END LOOP;
+  RETURN total;
+END
+"""
+"""What was spent, as it counts: by an account or by all, of a part or of all of it, in an edition."""
+
+_ALLOTTED: Final = """
+DECLARE total numeric[] := ARRAY[0, 1]::numeric[]; one record;
+BEGIN
+  FOR one IN
+    SELECT DISTINCT ON (a.owner) a.amount FROM LEDGER.allotments a
+    WHERE a.account = of_account AND a.owner IS DISTINCT FROM but_for ORDER BY a.owner, a.position DESC
+  LOOP
+    total := LEDGER.plus(total, LEDGER.counted(LEDGER.exact(one.amount, true)), 1);
+  END LOOP;
+  RETURN total;
+END
+"""
+"""What was allotted of an account, as it counts, but for one owner's part."""
+
+
+# ruff: noqa: E501 (what an older version wrote stays as it was to the letter)
 
 
 class Function(NamedTuple):
@@ -243,18 +322,18 @@ def functions_of(schema: str, version: int) -> tuple[Function, ...]:
     """The functions of the ledger in a schema, each after those that it needs."""
     exact = (
         Function("piece", "part text", "text", "sql", _PIECE),
-        Function("plus", _FRACTIONS, "numeric[]", "plpgsql", sums.PLUS),
-        Function("written", "fraction numeric[]", "text", "sql", sums.WRITTEN),
-        Function("exact", "written text, zero boolean", "numeric[]", "plpgsql", sums.EXACT),
-        Function("counted", "fraction numeric[]", "numeric[]", "sql", sums.COUNTED),
+        Function("plus", _FRACTIONS, "numeric[]", "plpgsql", _PLUS),
+        Function("written", "fraction numeric[]", "text", "sql", _WRITTEN),
+        Function("exact", "written text, zero boolean", "numeric[]", "plpgsql", _EXACT),
+        Function("counted", "fraction numeric[]", "numeric[]", "sql", _COUNTED),
         Function(
             "spent",
             "of_account bigint, of_edition text, of_part text, by_part boolean",
             "numeric[]",
             "plpgsql",
-            sums.SPENT,
+            _SPENT,
         ),
-        Function("allotted", "of_account bigint, but_for text", "numeric[]", "plpgsql", sums.ALLOTTED),
+        Function("allotted", "of_account bigint, but_for text", "numeric[]", "plpgsql", _ALLOTTED),
     )
     bodies = {**_TRIGGERS, **{f"{table.name}_fit": _FITS[table.name] for table in TABLES}}
     triggers = tuple(Function(name, "", "trigger", "plpgsql", body, definer=True) for name, body in bodies.items())

@@ -1,32 +1,124 @@
-"""A ledger in one SQLite file, or in memory."""
+"""A ledger in one SQLite file, or in memory; and files of format 1, read with every check that it had, and migrated."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import sqlite3
 import threading
+import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
-from dxgeom.ledger.refusals import altered, busy, unusable
-from dxgeom.ledger.stores import format_1, sqlite_layout
-from dxgeom.ledger.stores.answer_files import AnswerFiles, own, sync_folder
-from dxgeom.ledger.stores.leftovers import draft_of, maker_mark, tidy_drafts
-from dxgeom.ledger.stores.sqlite_layout import plain_errors
-from dxgeom.ledger.stores.store import ContentOf
-from dxgeom.ledger.tables import Record
+from dxgeom.ledger import sqlite_layout
+from dxgeom.ledger.answer_files import AnswerFiles, draft_of, maker_mark, owner_only, sync_folder, tidy_drafts
+from dxgeom.ledger.book import Book
+from dxgeom.ledger.chronicle import ContentOf
+from dxgeom.ledger.entry import RESTORE, altered, busy, exact, unusable
+from dxgeom.ledger.sqlite_layout import check_schema, insert, lay_out, plain_errors
+from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, ENTRIES, SHARED, Field, Record, Table
+from dxgeom.privacy.currencies import PURE
+
+FORMAT_1: Final = 1
+
+_SCHEMA_1: Final = (
+    """CREATE TABLE account (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        policy_name TEXT NOT NULL,
+        policy_fingerprint TEXT NOT NULL,
+        budget TEXT NOT NULL
+    )""",
+    """CREATE TABLE entries (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        spend TEXT NOT NULL,
+        purpose TEXT NOT NULL,
+        plan_fingerprint TEXT NOT NULL,
+        time_utc TEXT NOT NULL,
+        seal TEXT NOT NULL
+    )""",
+    """CREATE TRIGGER entries_are_appended BEFORE INSERT ON entries
+        WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM entries)
+        BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END""",
+    *(
+        f"""CREATE TRIGGER {table}_stays_on_{action} BEFORE {action} ON {table}
+        BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"""
+        for table in ("account", "entries")
+        for action in ("UPDATE", "DELETE")
+    ),
+)
+
+
+def migrate_format_1(connection: sqlite3.Connection, described: str) -> None:
+    """Rewrite the ledger that the connection holds the write lock of, and commit.
+
+    Guarantee: same policy, budget, numbers, spends, purposes, plans and times; the last seal of format 1 is sealed into
+    the first row. Raises: LedgerError when the old ledger was altered; sqlite3.Error; nothing is changed then.
+    """
+    check_schema(connection, described, _SCHEMA_1)
+    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        raise unusable(described, "it is damaged; " + RESTORE)
+    accounts = connection.execute("SELECT policy_name, policy_fingerprint, budget FROM account").fetchall()
+    entries = connection.execute(
+        "SELECT number, spend, purpose, plan_fingerprint, time_utc, seal FROM entries ORDER BY number"
+    ).fetchall()
+    last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchall()
+    rows = list(_rows_of_format_1(accounts, entries, last, described))
+    # The implicit deletion of a dropped table's rows fires no trigger.
+    for old in ("account", "entries"):
+        connection.execute(f"DROP TABLE {old}")
+    lay_out(connection)
+    book = Book(described)
+    for table, fields in rows:
+        record = book.next_record(table, *fields)
+        book.add(record)
+        insert(connection, record)
+    connection.execute("COMMIT")
+
+
+def _rows_of_format_1(
+    accounts: Any, entries: Any, last: Any, described: str
+) -> Iterator[tuple[Table, tuple[Field, ...]]]:
+    if len(accounts) != 1 or not all(isinstance(field, str) for field in accounts[0]):
+        raise altered(described, "it does not say whose budget it keeps")
+    name, fingerprint, budget = accounts[0]
+    seal = _format_1_seal("dxgeom ledger", FORMAT_1, name, fingerprint, budget)
+    spent, charges = Fraction(0), []
+    for number, row in enumerate(entries, 1):
+        if row[0] != number or not all(isinstance(field, str) for field in row[1:]):
+            raise altered(described, f"entry {number} is missing or has fields of a wrong kind")
+        seal = _format_1_seal(seal, *row[:5])
+        if row[5] != seal:
+            raise altered(described, f"entry {number} does not match its seal")
+        spent += exact(row[1], f"the spend of entry {number}", described)
+        left = exact(budget, "its budget", described) - spent
+        if left < 0:
+            raise altered(described, f"entry {number} spends more than remained")
+        charges.append((number, 1, None, None, None, row[1], str(left), str(spent), *row[2:5], 0))
+    if last != ([(len(entries),)] if entries else []):
+        raise altered(described, "entries at its end are missing")
+    yield DATA_SETS, (1, uuid.uuid4().hex, None, SHARED, None, seal)
+    yield ACCOUNTS, (1, name, fingerprint, budget, PURE)
+    for charge in charges:
+        yield ENTRIES, charge
+
+
+def _format_1_seal(*parts: str | int) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
 
 _NO_ROLES: Final = "it knows no roles; let people read and write its file and folder as the system has it"
 
 
 @final
 class SqliteSession:
-    """One transaction; see :class:`dxgeom.ledger.stores.store.Session`."""
+    """One transaction; see :class:`dxgeom.ledger.chronicle.Session`."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None, described: str) -> None:
         self._connection, self._path, self._described = connection, path, described
@@ -82,7 +174,7 @@ class SqliteSession:
 
 @final
 class SqliteFile:
-    """A ledger in a file; see :class:`dxgeom.ledger.stores.store.LedgerStore`.
+    """A ledger in a file; see :class:`dxgeom.ledger.chronicle.LedgerStore`.
 
     Connections last one session only, so none is ever carried into a forked process.
     """
@@ -128,8 +220,8 @@ class SqliteFile:
     def writing(self) -> Iterator[SqliteSession]:
         with plain_errors(self.described), self._connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
-            if connection.execute("PRAGMA user_version").fetchone() == (format_1.FORMAT,):
-                format_1.migrate(connection, self.described)
+            if connection.execute("PRAGMA user_version").fetchone() == (FORMAT_1,):
+                migrate_format_1(connection, self.described)
                 connection.execute("BEGIN IMMEDIATE")
             yield from self._session(connection, sqlite_layout.refuse_moved)
 
@@ -137,7 +229,7 @@ class SqliteFile:
     def reading(self) -> Iterator[SqliteSession]:
         with plain_errors(self.described), self._connected() as connection:
             connection.execute("BEGIN")
-            if connection.execute("PRAGMA user_version").fetchone() == (format_1.FORMAT,):
+            if connection.execute("PRAGMA user_version").fetchone() == (FORMAT_1,):
                 raise unusable(
                     self.described,
                     "it is of format 1, which can be released on, and then is of a newer one, but not looked at; write "
@@ -195,7 +287,7 @@ class SqliteFile:
 
 @final
 class SqliteMemory:
-    """A ledger that is forgotten when it is closed; see :class:`dxgeom.ledger.stores.store.LedgerStore`."""
+    """A ledger that is forgotten when it is closed; see :class:`dxgeom.ledger.chronicle.LedgerStore`."""
 
     described = "in memory"
     path: str | None = None
@@ -253,7 +345,7 @@ class SqliteMemory:
 def _create_empty(path: Path) -> None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        own(descriptor)
+        owner_only(descriptor)
     finally:
         os.close(descriptor)
 

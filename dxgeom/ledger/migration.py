@@ -10,11 +10,10 @@ from dxgeom.arguments import require
 from dxgeom.errors import LedgerError
 from dxgeom.ledger.answers import answer_in, book_waiting
 from dxgeom.ledger.book import Book
-from dxgeom.ledger.chronicle import Chronicle
+from dxgeom.ledger.chronicle import Chronicle, LedgerStore, Session
+from dxgeom.ledger.entry import unusable
 from dxgeom.ledger.history import History, read_ledger
-from dxgeom.ledger.refusals import unusable
-from dxgeom.ledger.stores.store import LedgerStore, Session
-from dxgeom.ledger.stores.stores import store_at
+from dxgeom.ledger.stores import store_at
 from dxgeom.ledger.tables import Record
 
 

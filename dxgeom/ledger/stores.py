@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from dxgeom.ledger.refusals import unusable
-from dxgeom.ledger.stores.postgres.server_store import PostgresLedger
-from dxgeom.ledger.stores.sqlite_store import SqliteFile, SqliteMemory
-from dxgeom.ledger.stores.store import LedgerStore
+from dxgeom.ledger.chronicle import LedgerStore
+from dxgeom.ledger.entry import unusable
+from dxgeom.ledger.postgres_store import PostgresLedger
+from dxgeom.ledger.sqlite_store import SqliteFile, SqliteMemory
 
 IN_MEMORY: Final = ":memory:"
 
