@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dxgeom.engines.cells import in_order_of_text, is_text, person_cell, place_cell
-from dxgeom.engines.encoding import BatchEncoder
+from dxgeom.engines.cells import BatchEncoder, in_order_of_text, is_text, person_cell, place_cell
 from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
-from dxgeom.engines.tables.later import ibis
+from dxgeom.engines.source import ibis
 from dxgeom.errors import DataError
 
 KEPT: Final = "kept"
@@ -224,7 +223,7 @@ def _gathered(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     last: Any = None
-    for batch in _in_parts(batches):
+    for batch in in_parts(batches):
         persons = batch.column(PERSON)
         if persons.null_count:
             raise nobodys(people, reader.source.described)
@@ -248,7 +247,8 @@ def _gathered(
         yield _numbered(waiting, np.zeros(0, np.int64))
 
 
-def _in_parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def in_parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows, of at most :data:`ROWS_AT_ONCE` at a time."""
     for batch in batches:
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
             yield batch.slice(start, ROWS_AT_ONCE)

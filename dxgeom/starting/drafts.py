@@ -8,7 +8,7 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import Final, final
 
-from dxgeom.engines.tables.outlines import OutlinedColumn
+from dxgeom.engines.opening import OutlinedColumn
 from dxgeom.errors import DataError
 from dxgeom.starting.declared import Days, Declared, Numbers, Values, in_yaml, quoted
 from dxgeom.universe.columns import plain

@@ -24,7 +24,7 @@ from reference.stated_policy import stated_distances
 
 import dxgeom as dx
 from dxgeom.disclosure.all_releases import told
-from dxgeom.engines.marginals.table_counts import table_counts
+from dxgeom.engines.counted_tables import table_counts
 from dxgeom.geometry import hull_of_points
 from dxgeom.ledger.history import read_ledger
 from dxgeom.ledger.ledger import Ledger

@@ -14,7 +14,7 @@ import numpy as np
 
 import dxgeom.learning
 import dxgeom.mechanisms
-from dxgeom.engines.marginals.table_counts import TableCounts
+from dxgeom.engines.counted_tables import TableCounts
 from dxgeom.learning.evaluation import ErrorCount, FewestErrors
 from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
 from dxgeom.learning.perturbed.losses import LogisticLoss

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.engines.encoding import BatchEncoder
-from dxgeom.engines.failures import plain_errors
+from dxgeom.engines.cells import BatchEncoder
+from dxgeom.engines.opening import opened
 from dxgeom.engines.reading import plan_reading
-from dxgeom.engines.tables.sources import opened
+from dxgeom.engines.watching import plain_errors
 from dxgeom.learning.under_policy.whole_tables import table_of_cells
 from dxgeom.universe.reading.reading import Reading
 from dxgeom.universe.universe import Universe

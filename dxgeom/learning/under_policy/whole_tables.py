@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.engines.answer_frames import arrow_table
 from dxgeom.engines.people import columns_of
-from dxgeom.engines.results.answer_frames import arrow_table
 from dxgeom.errors import ArrayError, UnsupportedCombination
 from dxgeom.learning.under_policy.rows import column_of, says_nothing
 from dxgeom.universe.universe import Universe

@@ -13,7 +13,7 @@ import pytest
 from reference.project import POLICIES, ROOT
 
 import dxgeom as dx
-from dxgeom.engines.tables.outlines import OutlinedColumn, outline_of, public_values
+from dxgeom.engines.opening import OutlinedColumn, outline_of, public_values
 from dxgeom.errors import DataError, PolicyError
 from dxgeom.starting import examples
 from dxgeom.starting.declared import Days, Numbers, Values, ends_of, quoted

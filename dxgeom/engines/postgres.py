@@ -14,14 +14,21 @@ from typing import Any, Final, final
 import pyarrow as pa
 import pyarrow.csv
 
-from dxgeom.engines.failures import Unreachable, WrongAddress, plain_errors
-from dxgeom.engines.tables.embedded import connected, flowing_from
-from dxgeom.engines.tables.frames import backend_of
-from dxgeom.engines.tables.later import ibis
-from dxgeom.engines.tables.naming import Wanted, located
-from dxgeom.engines.tables.servers.addresses import address_of, has_scheme, preceded
-from dxgeom.engines.tables.source import Elsewhere, Engine, Source
-from dxgeom.engines.tables.watching import Extent
+from dxgeom.engines.embedded import connected, flowing_from
+from dxgeom.engines.frames import backend_of
+from dxgeom.engines.source import (
+    Elsewhere,
+    Engine,
+    Source,
+    Wanted,
+    address_of,
+    has_scheme,
+    ibis,
+    located,
+    preceded,
+    quoted,
+)
+from dxgeom.engines.watching import Extent, Unreachable, WrongAddress, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
 
@@ -70,7 +77,7 @@ class Postgres(Engine):
     name = "PostgreSQL"
 
     def takes(self, table: Any) -> bool:
-        return has_scheme(table, "postgresql", "postgres") or _is_of_ibis(table)
+        return has_scheme(table, "postgresql", "postgres") or backend_of(table) == "postgres"
 
     def look_up(self, table: Any) -> None:
         if isinstance(table, str):
@@ -79,7 +86,7 @@ class Postgres(Engine):
     @contextmanager
     def opened(self, table: Any, wanted: Wanted) -> Iterator[Source]:
         psycopg = optional_library("psycopg", "postgres", "tables on a PostgreSQL server are read")
-        if _is_of_ibis(table):
+        if backend_of(table) == "postgres":
             backend, described = table.get_backend(), "the table"
             with plain_errors(described), backend.con.transaction():
                 # Refused there in a transaction of theirs that has read before, and sees each state as it comes.
@@ -174,7 +181,7 @@ class _Column:
 
     def chosen(self, kind: pa.DataType) -> str:
         """The column as it is handed over, in SQL."""
-        name = _quoted(self.name)
+        name = quoted(self.name)
         if self.kind == "numeric" and pa.types.is_floating(kind):
             return _ROUNDED.format(name)
         return _FORMATS.get(kind, "{0}").format(name)
@@ -243,9 +250,9 @@ def _in_numbers(sql: str, schema: pa.Schema) -> str:
     if all(_shipped(kind) == kind for kind in schema.types):
         return sql
     columns = [
-        _quoted(field.name)
+        quoted(field.name)
         if _shipped(field.type) == field.type
-        else f"{_SINCE_1970[numbered[_shipped(field.type)]].format(_quoted(field.name))} AS {_quoted(field.name)}"
+        else f"{_SINCE_1970[numbered[_shipped(field.type)]].format(quoted(field.name))} AS {quoted(field.name)}"
         for field in schema
     ]
     return f"SELECT {', '.join(columns)} FROM ({sql}) AS found"  # noqa: S608
@@ -288,12 +295,4 @@ class _Flow:
 
 def _named(table: str) -> str:
     """A table's name, with its schema before a dot."""
-    return ".".join(map(_quoted, table.split("."))) if '"' not in table else table
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _is_of_ibis(table: Any) -> bool:
-    return backend_of(table) == "postgres"
+    return ".".join(map(quoted, table.split("."))) if '"' not in table else table

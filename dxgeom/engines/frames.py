@@ -3,16 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any, Final
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
-from dxgeom.engines.tables.lakes import flowing_from_iceberg, is_iceberg, names_of_iceberg
-from dxgeom.engines.tables.later import ibis, is_of_ibis
-from dxgeom.engines.tables.sqlite_rows import rows_of_sqlite
+from dxgeom.engines.files import flowing_from_iceberg, is_iceberg, names_of_iceberg
+from dxgeom.engines.source import ibis, is_made_by, quoted
 from dxgeom.errors import DataError
+
+_ROWS: Final = 10_000
+
+
+def rows_of_sqlite(expression: ibis.Table) -> pa.RecordBatchReader:
+    """The result of an expression, in the types that Ibis says it has, but for days and moments, which SQLite keeps as
+    words; in memory, for a connection of SQLite serves one thread only.
+
+    Raises: pyarrow.ArrowException for cells that are not of their column's type, as SQLite allows.
+    """
+    fields = expression.schema().to_pyarrow()
+    schema = pa.schema([one.with_type(pa.string()) if pa.types.is_temporal(one.type) else one for one in fields])
+    cursor = expression.get_backend().con.execute(str(ibis.to_sql(expression, dialect="sqlite")))
+    return pa.RecordBatchReader.from_batches(schema, list(_batches(cursor, schema)))
+
+
+def _batches(cursor: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    while rows := cursor.fetchmany(_ROWS):
+        each = zip(zip(*rows, strict=True), schema.types, strict=True)
+        yield pa.record_batch([_column(cells, kind) for cells, kind in each], schema)
+
+
+def _column(cells: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_boolean(kind):
+        return pa.array(cells, pa.int64()).cast(kind)
+    if pa.types.is_decimal(kind):
+        return pa.array([cell if cell is None else Decimal(str(cell)) for cell in cells], kind)
+    return pa.array(cells, kind)
+
 
 _REGISTERED_BY_IBIS: Final = ("InMemoryTable", "ScalarUDF", "AggUDF")
 """What DuckDB learns of only when Ibis itself runs an expression."""
@@ -26,7 +55,7 @@ _READ_FROM: Final = ("duckdb", "sqlite")
 
 def backend_of(table: Any) -> str | None:
     """The name of the backend of an Ibis table; None for any other table, and for one that is bound to none."""
-    if not is_of_ibis(table):
+    if not is_made_by(table, "Table", "ibis"):
         return None
     try:
         return str(table.get_backend().name)
@@ -43,7 +72,7 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
         return names_of_iceberg(table)
     if _is_pandas(table):
         return _names_of_pandas(table)
-    if isinstance(table, duckdb.DuckDBPyRelation) or is_of_ibis(table):
+    if isinstance(table, duckdb.DuckDBPyRelation) or is_made_by(table, "Table", "ibis"):
         return tuple(str(name) for name in table.columns)
     if _is_lazy_polars(table):
         return tuple(table.collect_schema().names())
@@ -92,9 +121,9 @@ def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchR
     None for a table that is in memory already, and for a reader, which flows once only.
     """
     if isinstance(table, duckdb.DuckDBPyRelation):
-        chosen = ", ".join(f"{_identifier(name)} AS c{position}" for position, name in enumerate(wanted))
+        chosen = ", ".join(f"{quoted(name)} AS c{position}" for position, name in enumerate(wanted))
         return lambda: pa.RecordBatchReader.from_stream(table.project(chosen))
-    if is_of_ibis(table):
+    if is_made_by(table, "Table", "ibis"):
         if (backend := backend_of(table)) not in _READ_FROM:
             raise DataError(
                 "tables of Ibis are read from DuckDB, PostgreSQL, Spark and SQLite, which count alike; this "
@@ -183,10 +212,6 @@ def _typed(column: Any) -> Any:
     return pa.nulls(len(column), pa.string()) if pa.types.is_null(kind) else column
 
 
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _is_pandas(table: Any) -> bool:
     # By name, so that pandas is not needed for those who do not use it.
     kind = type(table)
@@ -199,5 +224,4 @@ def _is_lazy_polars(table: Any) -> bool:
 
 
 def _is_dataset(table: Any) -> bool:
-    # By name, so that the module is loaded only by those who made one.
-    return any(kind.__name__ == "Dataset" and kind.__module__ == "pyarrow._dataset" for kind in type(table).__mro__)
+    return is_made_by(table, "Dataset", "pyarrow._dataset")

@@ -11,15 +11,21 @@ from typing import Any, final
 import duckdb
 import pyarrow as pa
 
-from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.tables.delimited import Delimited, delimited, header_of, lines_of
-from dxgeom.engines.tables.frames import arrow_of_frame, backend_of, flowing, index_of_frame, names_of_frame
-from dxgeom.engines.tables.lakes import of_lake
-from dxgeom.engines.tables.naming import Wanted, located
-from dxgeom.engines.tables.parquet_files import common_columns, extent_of, files_of_folder
-from dxgeom.engines.tables.source import Elsewhere, Engine, Source, wanted_rows
-from dxgeom.engines.tables.unchanged import state_of_files, unchanged
-from dxgeom.engines.tables.watching import Extent, Watch
+from dxgeom.engines.files import common_columns, extent_of, files_of_folder, of_lake, state_of_files, unchanged
+from dxgeom.engines.frames import arrow_of_frame, backend_of, flowing, index_of_frame, names_of_frame
+from dxgeom.engines.source import (
+    Delimited,
+    Elsewhere,
+    Engine,
+    Source,
+    Wanted,
+    delimited,
+    header_of,
+    lines_of,
+    located,
+    wanted_rows,
+)
+from dxgeom.engines.watching import Extent, Watch, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.universe.wording import nearest
 

@@ -1,20 +1,41 @@
-"""What a table's columns are called and hold, by its header or schema; rows are read only where values are public."""
+"""The engines there are; opening a table with the one whose it is; and what its columns are called and hold."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.tables.delimited import delimited, header_of
-from dxgeom.engines.tables.embedded import file_of
-from dxgeom.engines.tables.parquet_files import files_of_folder
-from dxgeom.engines.tables.sources import opened
+from dxgeom.engines.embedded import DuckDB, file_of
+from dxgeom.engines.files import files_of_folder
+from dxgeom.engines.postgres import Postgres
+from dxgeom.engines.source import Engine, Source, Wanted, delimited, header_of
+from dxgeom.engines.spark import Spark
+from dxgeom.engines.watching import plain_errors
 from dxgeom.errors import DataError
+
+ENGINES: Final[tuple[Engine, ...]] = (DuckDB(), Postgres(), Spark())
+"""The first is embedded, and takes what no other does."""
+
+
+@contextmanager
+def opened(table: Any, wanted: Wanted) -> Iterator[Source]:
+    """Opens a table for reading the columns ``wanted``; closes it afterwards.
+
+    Raises: DataError when it is nothing that can be read, or lacks a column; MissingExtra.
+    """
+    with engine_of(table).opened(table, wanted) as source:
+        yield source
+
+
+def engine_of(table: Any) -> Engine:
+    """The engine that reads a table."""
+    return next((engine for engine in ENGINES[1:] if engine.takes(table)), ENGINES[0])
+
 
 Holds: TypeAlias = Literal["words", "whole numbers", "numbers", "days", "yes or no", "unknown"]
 
@@ -37,6 +58,8 @@ def outline_of(table: str | Path) -> tuple[OutlinedColumn, ...]:
     with plain_errors(described):
         files = files_of_folder(path) or [path]
         if files[0].name.lower().endswith(".parquet"):
+            import pyarrow.parquet as pq  # slow to load
+
             schema = pq.read_schema(files[0])
             return tuple(OutlinedColumn(field.name, _holds(field.type)) for field in schema)
         text = delimited(path, "\t" if ".tsv" in path.name.lower() else ",")

@@ -6,22 +6,89 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import Any, Final, cast, final
 
 import pyarrow as pa
 
-from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.tables.embedded import connected, flowing_from
-from dxgeom.engines.tables.frames import backend_of
-from dxgeom.engines.tables.later import ibis
-from dxgeom.engines.tables.naming import Wanted, located
-from dxgeom.engines.tables.servers.addresses import Address, address_of, has_scheme
-from dxgeom.engines.tables.servers.spark_jobs import Jobs
-from dxgeom.engines.tables.source import ROWS, Elsewhere, Engine, Source
-from dxgeom.engines.tables.unchanged import unchanged
-from dxgeom.engines.tables.watching import Extent
+from dxgeom.engines.embedded import connected, flowing_from
+from dxgeom.engines.files import unchanged
+from dxgeom.engines.frames import backend_of
+from dxgeom.engines.source import (
+    ROWS,
+    Address,
+    Elsewhere,
+    Engine,
+    Source,
+    Wanted,
+    address_of,
+    has_scheme,
+    ibis,
+    is_made_by,
+    located,
+)
+from dxgeom.engines.watching import Extent, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
+
+
+@final
+class Jobs:
+    """What is worked out in a session under a name of its own, beside whatever else that session does.
+
+    A session of Spark Connect knows no jobs, and is not asked how far they are.
+    """
+
+    def __init__(self, session: Any, name: str) -> None:
+        self._session, self._name = session, name
+        self._context = getattr(session, "sparkContext", None)
+        self._most = 0.0
+        self._ended: dict[int, tuple[int, int]] = {}
+
+    def aside(self, work: Callable[[], Any]) -> Callable[[], Any]:
+        """The same work in another thread, whose jobs bear the name, and are otherwise as those of this thread are."""
+        util = optional_library("pyspark.util", "spark", "tables on Spark are read")
+
+        def named() -> Any:
+            if self._context is None:
+                self._session.addTag(self._name)
+            else:
+                self._context.setJobGroup(self._name, "dxgeom reads a table", interruptOnCancel=True)
+            return work()
+
+        alike: Any = util.inheritable_thread_target(self._session)
+        # Where threads here share one of Spark's (PYSPARK_PIN_THREAD=false) a name would be for all of them.
+        return work if alike is self._session else cast(Callable[[], Any], alike(named))
+
+    def stop(self) -> None:
+        """Ends them."""
+        if self._context is None:
+            self._session.interruptTag(self._name)
+        else:
+            self._context.cancelJobGroup(self._name)
+
+    def fraction(self) -> float | None:
+        """How many of the tasks that are known are done; never less than before, for tasks become known late."""
+        if self._context is None:
+            return None
+        tracker = self._context.statusTracker()
+        known = [self._tasks(tracker, job) for job in tracker.getJobIdsForGroup(self._name)]
+        tasks = sum(one for one, _ in known)
+        if not tasks:
+            return None
+        self._most = max(self._most, sum(done for _, done in known) / tasks)
+        return self._most
+
+    def _tasks(self, tracker: Any, number: int) -> tuple[int, int]:
+        """How many tasks of a job are known, and how many of them are done; not asked again once it has ended."""
+        if number in self._ended:
+            return self._ended[number]
+        job = tracker.getJobInfo(number)
+        stages = [] if job is None else [one for one in map(tracker.getStageInfo, job.stageIds) if one is not None]
+        found = sum(stage.numTasks for stage in stages), sum(stage.numCompletedTasks for stage in stages)
+        if job is not None and job.status == "SUCCEEDED":
+            self._ended[number] = found
+        return found
+
 
 _TYPES: Final[dict[str, pa.DataType]] = {
     "boolean": pa.bool_(),
@@ -49,7 +116,11 @@ class Spark(Engine):
     name = "Spark"
 
     def takes(self, table: Any) -> bool:
-        return has_scheme(table, "spark") or _is_frame(table) or _is_of_ibis(table)
+        return (
+            has_scheme(table, "spark")
+            or is_made_by(table, "DataFrame", "pyspark.sql")
+            or backend_of(table) == "pyspark"
+        )
 
     def look_up(self, table: Any) -> None:
         if isinstance(table, str):
@@ -95,7 +166,7 @@ def _frame_at(session: Any, address: Address) -> Any:
 
 
 def _frame_of(table: Any) -> Any:
-    if _is_frame(table):
+    if is_made_by(table, "DataFrame", "pyspark.sql"):
         return table
     return table.get_backend()._session.sql(str(ibis.to_sql(table)))
 
@@ -212,14 +283,3 @@ def _type(field: Any, described: str) -> pa.DataType:
     raise DataError(
         f"column '{field.name}' of {described} holds {kind}, which is not read; convert it in a query, to text"
     )
-
-
-def _is_frame(table: Any) -> bool:
-    # By name, so that pyspark is not needed for those who do not use it.
-    return any(
-        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql") for kind in type(table).__mro__
-    )
-
-
-def _is_of_ibis(table: Any) -> bool:
-    return backend_of(table) == "pyspark"
