@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import require
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.learning.accounts import plain_account, usable_ledger
 from dxgeom.learning.conventions import Estimator
+from dxgeom.learning.plain_arrays import plain_account, usable_ledger
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend

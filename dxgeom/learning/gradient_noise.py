@@ -1,9 +1,11 @@
-"""Noise that hides what one record can change of a gradient, and the ridge that hides what it does to Hessians."""
+"""Noise that hides what one record can change of a gradient, the ridge that hides what it does to Hessians, and how
+a spend is shared between both, before any data are looked at.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.geometry.bodies.round_bodies import Box, Ellipsoid
-from dxgeom.learning.perturbed.features import ROUNDED, Change, FeatureGroup, Features
+from dxgeom.learning.features import ROUNDED, Change, FeatureGroup, Features
 from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
@@ -111,3 +113,41 @@ def _row(features: Features, block: slice, entries: NDArray[np.float64]) -> NDAr
     row = np.zeros(features.dimension)
     row[block] = entries
     return row
+
+
+SHARES: Final = tuple(Fraction(k, 40) for k in range(20, 40))
+"""What q is chosen from: a half to 39/40."""
+_USUAL_COEFFICIENT: Final = 0.5
+_USUAL_BEND: Final = 0.5
+
+
+def usual_curvature(features: Features, records: int, curvature: Fraction) -> NDArray[np.float64]:
+    """(m,): how much so many records may bend a loss in each coordinate, for plans: no guarantee rests on it."""
+    usual = np.concatenate([np.full(group.size, group.usual_square) for group in features.groups])
+    return np.asarray(records * _USUAL_BEND * float(curvature) * usual)
+
+
+def best_share(
+    features: Features,
+    records: int,
+    spend: Fraction,
+    curvature: Fraction,
+    law_of: Callable[[Fraction], NoiseLaw],
+    strength_of: Callable[[Fraction], float],
+) -> Fraction:
+    """q, for the least expected loss by a rough count from public figures alone; whatever it is, the guarantee holds.
+
+    Near the minimiser the loss of a coordinate off by x is η·x²/2, with η = records·(half the curvature)·(the usual
+    square of a feature); noise V moves it by V/(η + γ) and the ridge pulls a coefficient of about 1 by γ/(η + γ).
+    Args: ``records``: how many there are, which is public here.
+    """
+    curved = usual_curvature(features, records, curvature)
+
+    def loss(share: Fraction) -> float:
+        strength = strength_of(share)
+        noise = np.diag(law_of(share).second_moment) / float(spend) ** 2
+        pulled = (strength * _USUAL_COEFFICIENT) ** 2
+        lost = float(np.sum(curved * (noise + pulled) / (curved + strength) ** 2))
+        return lost if math.isfinite(lost) else math.inf
+
+    return min(SHARES, key=loss)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.learning.under_policy.linear_plan import linear_plan_of
-from dxgeom.learning.under_policy.logistic_plan import logistic_plan_of
+from dxgeom.learning.linear_plan import linear_plan_of
+from dxgeom.learning.logistic_plan import logistic_plan_of
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.releases.releasable import Releasable
 from dxgeom.planner.tasks.planners import Planning

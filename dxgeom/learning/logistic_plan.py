@@ -1,4 +1,4 @@
-"""A logistic regression under a policy, planned before any data are read."""
+"""A logistic regression under a policy, planned before any data are read, and fitted to what a histogram counts."""
 
 from __future__ import annotations
 
@@ -9,18 +9,63 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
-from dxgeom.learning.perturbed.perturbation import STEP, ObjectivePerturbation
-from dxgeom.learning.totals.coefficients import Coefficients
-from dxgeom.learning.under_policy.counted_records import FitToCounts
-from dxgeom.learning.under_policy.models import NAME, policy_model
+from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.learning.coefficients import Coefficients
+from dxgeom.learning.perturbation import STEP, ObjectivePerturbation
+from dxgeom.learning.policy_model import NAME, PolicyModel, policy_model
+from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.randomness import Randomness
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.policy import Policy
+
+_MOST_RECORDS = 20_000_000
+"""Rows of features that are laid out at once."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FitToCounts(HistogramMechanism[tuple[Fraction, ...]]):
+    """The minimiser of a perturbed objective over the records of a histogram, one row of features for each.
+
+    Guarantee: that of ``inner``, :class:`ObjectivePerturbation`: which records there are is all that it sees of a
+    table, in no order.
+    Raises: UnsupportedCombination where people count once.
+    """
+
+    name: str
+    model: PolicyModel = field(repr=False)
+    inner: ObjectivePerturbation = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.shares > 1:
+            raise UnsupportedCombination("a model is fitted to whole records, and people who count once are spread")
+
+    @property
+    def metric(self) -> VerifiedMetric:
+        return self.model.metric
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("fit to counts", self.inner.fingerprint, self.model.universe.digest, self.model.label)
+
+    def check_size(self, records: int, spend: Fraction) -> None:
+        if records > _MOST_RECORDS:
+            raise UnsupportedCombination(f"a model is fitted to at most {_MOST_RECORDS:,} records, these are more")
+        if not records and not self.inner.absence:
+            raise DataError("a model is fitted to a record at least")
+        self.inner.check_size(records, spend)
+
+    def drawn(
+        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[tuple[Fraction, ...]]:
+        return self.inner.draws(self.model.of_counts(counts), spend, count, randomness)
+
 
 _USUAL_RECORDS = 1000
 
@@ -60,9 +105,9 @@ class LogisticRegressionPlan(Releasable[Coefficients]):
     def _releasing(self) -> Releasing[Coefficients]:
         blank = (Fraction(0),) * len(self.names)
         purpose = f"a logistic regression of {self.mechanism.model.label}"
-        return Releasing(self.mechanism, purpose, self._said, blank, self.records)
+        return Releasing(self.mechanism, purpose, self._present, blank, self.records)
 
-    def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
+    def _present(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
         inner, model = self.mechanism.inner, self.mechanism.model
         share = inner.share_for(1 if records is None else records, spend)
         halves = [one.half if place == 0 else None for one in model.feature_rows.used for place in range(one.size)]

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.learning.perturbed.features import Change, Features
-from dxgeom.learning.perturbed.gradient_noise import gradient_noise
-from dxgeom.learning.perturbed.losses import LogisticLoss
-from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
-from dxgeom.learning.perturbed.shares import usual_curvature
+from dxgeom.learning.features import Change, Features
+from dxgeom.learning.gradient_noise import gradient_noise, usual_curvature
+from dxgeom.learning.losses import LogisticLoss
+from dxgeom.learning.objective import PerturbedObjective, solved
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.noise.laws.law import WIDEST, NoiseLaw

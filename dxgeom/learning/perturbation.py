@@ -1,4 +1,4 @@
-"""PerturbedObjective perturbation: the minimiser of a loss plus a random tilt and a ridge, released exactly."""
+"""Objective perturbation: the minimiser of a loss plus a random tilt and a ridge, released exactly."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.learning.perturbed.exact_minimiser import LazyTilt, rounded_minimiser
-from dxgeom.learning.perturbed.features import Change, Features
-from dxgeom.learning.perturbed.gradient_noise import gradient_noise, least_strength
-from dxgeom.learning.perturbed.losses import GlmLoss
-from dxgeom.learning.perturbed.objective import PerturbedObjective, solved
-from dxgeom.learning.perturbed.shares import best_share, usual_curvature
+from dxgeom.learning.features import Change, Features
+from dxgeom.learning.gradient_noise import best_share, gradient_noise, least_strength, usual_curvature
+from dxgeom.learning.losses import GlmLoss
+from dxgeom.learning.objective import LazyTilt, PerturbedObjective, rounded_minimiser, solved
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.noise.laws.law import NoiseLaw

@@ -15,7 +15,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.geometry.bodies.round_bodies import Box
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
-from dxgeom.learning.totals.layout import TotalsLayout
+from dxgeom.learning.least_squares import TotalsLayout
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
