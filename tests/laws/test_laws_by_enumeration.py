@@ -47,7 +47,7 @@ from dxgeom.metrics.data_set import DataSet
 from dxgeom.metrics.verification import verify, verify_metric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.one_secret.answer_plan import plan_answer
-from dxgeom.one_secret.line_answers import Lines
+from dxgeom.one_secret.near_answers import Lines
 from dxgeom.one_secret.table_answers import Tables
 from dxgeom.universe.queries import LinearQueries
 

@@ -8,7 +8,7 @@ import pytest
 from reference.json_schema import is_valid
 
 from dxgeom.errors import QueryError
-from dxgeom.one_secret.answer_kinds import ANSWERS
+from dxgeom.one_secret.answer_plan import ANSWERS
 from dxgeom.one_secret.task import WORDS, load_task, task_from_dict, task_schema
 
 RIGHT = (

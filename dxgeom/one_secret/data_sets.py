@@ -1,19 +1,25 @@
-"""Small data sets as secrets: a graph up to the names of its nodes, or a database by what a query answers on it."""
+"""Small data sets as secrets, a graph up to the names of its nodes or a database by what a query answers on it, and
+answers about them by layers of data sets around one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 from dxgeom.arguments import described
 from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.mechanisms.finite.private_table import PrivateTable
 from dxgeom.mechanisms.metric_space.database_queries import DatabasePolicy, Query, average, percentile, total
 from dxgeom.mechanisms.metric_space.dataset_space import DatasetSpace, neighbouring_datasets
 from dxgeom.mechanisms.metric_space.graph_classes import SmallGraphs, small_graphs
+from dxgeom.mechanisms.metric_space.layered import calibrated_table
+from dxgeom.mechanisms.metric_space.layers import composed_layers, ladder_layers, privacy_first_layers
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.one_secret.answer_kind import AnswerKind, ReadyAnswer, SecretAnswer
 from dxgeom.one_secret.data_set_policy import DataSetPolicy
 from dxgeom.one_secret.secrets import Secrets
 from dxgeom.one_secret.task import SecretTask
@@ -148,3 +154,40 @@ def _pairs(text: str) -> list[tuple[str, ...]]:
     """Edges as they are written: "ann-bob, bob-cy"; a name alone is a node without an edge."""
     pieces = [piece.strip() for piece in text.replace(";", ",").split(",") if piece.strip()]
     return [tuple(end.strip() for end in piece.split("-")) for piece in pieces]
+
+
+@final
+class DataSetLayers(AnswerKind):
+    """Layers of values around a data set, at the level that they measurably have on the whole space."""
+
+    words = ("privacy_first", "ladder", "composed")
+    keys = ("of", "width")
+
+    def prepared(self, task: SecretTask, secrets: Secrets, spend: Fraction) -> ReadyAnswer:
+        if not isinstance(secrets, GraphSecrets):
+            raise UnsupportedCombination(f"{task.answer} is about whole small data sets, such as graphs")
+        if task.width is not None and task.answer != "composed":
+            raise UnsupportedCombination(f"'width' is about composed layers, not about {task.answer}: leave it out")
+        table = self._table(task, secrets, spend)
+        even = [Fraction(1, secrets.space.size)] * secrets.space.size
+        mean = float(table.expected_loss(even, secrets.space.losses))
+        errors = (f"off by {mean:.4g} on average over all graphs alike likely; exact",)
+        return ReadyAnswer(table, partial(_said, secrets.space, errors), errors)
+
+    def _table(self, task: SecretTask, secrets: GraphSecrets, spend: Fraction) -> PrivateTable:
+        space = secrets.space
+        match task.answer:
+            case "privacy_first":
+                layers = privacy_first_layers(space)
+            case "ladder":
+                layers = ladder_layers(space)
+            case _:
+                width = Fraction(1) if task.width is None else task.width
+                layers = composed_layers(space, [width] * space.size)
+        name = task.answer.replace("_", " ")
+        return calibrated_table(space, layers, secrets.rate, name, spend, title=secrets.name, budget=secrets.budget)
+
+
+def _said(space: DatasetSpace, errors: tuple[str, ...], answer: int) -> SecretAnswer:
+    value = plain(space.range[answer])
+    return SecretAnswer(value, value, "", errors)
