@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -76,9 +77,10 @@ class Ledger(Displayed, Uncopied):
         """Opens the ledger at ``path``, or begins one if there is none: in a file, or on a server by its URL.
 
         ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs. ``data_set``: which
-        data the policy is about; a named data set's takes several policies. ``policy``: its text, for ``told``.
-        ``currency``: how spends add up, "pure" (sums) or "concentrated" (squares), as in the ledger's first account.
-        ``alike``: whether another policy's text means the same, whose account then is this one's, too.
+        data the policy is about; a named data set's takes several policies. ``policy``: its text, for
+        :meth:`disclosed_loss`. ``currency``: how spends add up, "pure" (sums) or "concentrated" (squares), as in the
+        ledger's first account. ``alike``: whether another policy's text means the same, whose account then is this
+        one's, too.
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
         """
@@ -264,10 +266,15 @@ class Ledger(Displayed, Uncopied):
         with self._book() as book:
             return tuple(book.entries)
 
-    def told(self, policy: Any, **more: Any) -> Any:
+    def disclosed_loss(self, policy: Any, **more: Any) -> Any:
         """What all releases so far may have told: :func:`dxgeom.disclosure.told`, of this ledger as it is now."""
         with self._book() as book:
             return import_module("dxgeom.disclosure.all_releases").told(history_of(book, {}), policy, **more)
+
+    def told(self, policy: Any, **more: Any) -> Any:
+        """The old name of :meth:`disclosed_loss`, for one version more."""
+        warnings.warn("Ledger.told is Ledger.disclosed_loss now", DeprecationWarning, stacklevel=2)
+        return self.disclosed_loss(policy, **more)
 
     def close(self) -> None:
         """Ends the use of this object; the file stays."""

@@ -42,7 +42,7 @@ class ReadyAnswer:
     """A mechanism, and what its answers are in words. ``errors``: what is known of them before any is drawn."""
 
     mechanism: SecretMechanism[Any]
-    said: Callable[[Any], SecretAnswer]
+    present: Callable[[Any], SecretAnswer]
     errors: tuple[str, ...]
 
 

@@ -95,7 +95,7 @@ class AnswerPlan:
         return release_as(
             order,
             mechanism,
-            lambda answer, *_: blank if answer is blank else self.prepared.said(answer),
+            lambda answer, *_: blank if answer is blank else self.prepared.present(answer),
             blank,
             secret,
             ledger,
@@ -145,7 +145,7 @@ def plan_answer(
     asked, amount = _task(task), exact_amount(spend, "spend")
     loaded = policy if isinstance(policy, Policy | DataSetPolicy) else load_policy_of_secrets(policy)
     kind = kind_of(asked.answer)
-    for key in asked.said:
+    for key in asked.stated:
         if key not in kind.keys:
             raise UnsupportedCombination(f"'{key}' says nothing to {asked.answer}: leave it out")
     secrets = _secrets(loaded, asked)

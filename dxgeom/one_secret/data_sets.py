@@ -172,7 +172,7 @@ class DataSetLayers(AnswerKind):
         even = [Fraction(1, secrets.space.size)] * secrets.space.size
         mean = float(table.expected_loss(even, secrets.space.losses))
         errors = (f"off by {mean:.4g} on average over all graphs alike likely; exact",)
-        return ReadyAnswer(table, partial(_said, secrets.space, errors), errors)
+        return ReadyAnswer(table, partial(_present, secrets.space, errors), errors)
 
     def _table(self, task: SecretTask, secrets: GraphSecrets, spend: Fraction) -> PrivateTable:
         space = secrets.space
@@ -188,6 +188,6 @@ class DataSetLayers(AnswerKind):
         return calibrated_table(space, layers, secrets.rate, name, spend, title=secrets.name, budget=secrets.budget)
 
 
-def _said(space: DatasetSpace, errors: tuple[str, ...], answer: int) -> SecretAnswer:
+def _present(space: DatasetSpace, errors: tuple[str, ...], answer: int) -> SecretAnswer:
     value = plain(space.range[answer])
     return SecretAnswer(value, value, "", errors)

@@ -1,4 +1,4 @@
-"""Answers near a secret: on the line of its numbers or days by noise in layers, near a place by planar Laplace noise."""
+"""Answers near a secret: on the line of its numbers or days by noise in layers, near a place by planar Laplace."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Lines(AnswerKind):
             noise = layered_line(secrets.metric, secrets.numbers, spend, task.width)
         errors = self._errors(noise)
 
-        def said(answer: Fraction) -> SecretAnswer:
-            return SecretAnswer(plain(answer), _told(answer, secrets.attribute), "", errors)
+        def present(answer: Fraction) -> SecretAnswer:
+            return SecretAnswer(plain(answer), _in_words(answer, secrets.attribute), "", errors)
 
-        return ReadyAnswer(noise, said, errors)
+        return ReadyAnswer(noise, present, errors)
 
     def _errors(self, noise: LineNoise) -> tuple[str, ...]:
         return (
@@ -54,7 +54,7 @@ class Lines(AnswerKind):
         )
 
 
-def _told(answer: Fraction, attribute: Attribute | None) -> str:
+def _in_words(answer: Fraction, attribute: Attribute | None) -> str:
     """A number, or the day that is so many days after the first."""
     if not isinstance(attribute, DateAttribute):
         return plain(answer)
@@ -94,7 +94,7 @@ class Planar(AnswerKind):
             f"within {noise.radius(LEVEL):.4g} {sheet.unit or 'units'} with probability at least {LEVEL:g}",
             f"off by {math.sqrt(noise.mean_squared_error):.4g} {sheet.unit or 'units'} root mean squared",
         )
-        return ReadyAnswer(noise, partial(_said, secrets.attribute, sheet, laid, errors), errors)
+        return ReadyAnswer(noise, partial(_present, secrets.attribute, sheet, laid, errors), errors)
 
 
 @final
@@ -132,7 +132,7 @@ def _on_lattice(laid: NDArray[np.float64], step: Fraction) -> NDArray[np.int64]:
     return np.rint(laid / float(step)).astype(np.int64)
 
 
-def _said(
+def _present(
     attribute: PointsAttribute,
     sheet: _Sheet,
     laid: NDArray[np.float64],

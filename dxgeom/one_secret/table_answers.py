@@ -115,10 +115,10 @@ class Tables(AnswerKind):
             table = table.with_best_guesses(prior_of(task, secrets), losses_of(task, secrets))
         errors = self._errors(table, task, secrets)
 
-        def said(answer: int) -> SecretAnswer:
+        def present(answer: int) -> SecretAnswer:
             return SecretAnswer(secrets.label(answer), secrets.label(answer), "", errors)
 
-        return ReadyAnswer(table, said, errors)
+        return ReadyAnswer(table, present, errors)
 
     def _table(self, task: SecretTask, secrets: Secrets, spend: Fraction) -> PrivateTable | BandedTable:
         if task.answer in self.made:
@@ -142,14 +142,14 @@ class Tables(AnswerKind):
             mean = float(
                 sum(float(chance) * error for chance, error in zip(prior_of(task, secrets), each, strict=True))
             )
-            return (_told(mean, word, task),)
+            return (_in_words(mean, word, task),)
         if secrets.metric.size > _MOST_TOLD:
             return ()
         loss = table.expected_loss(prior_of(task, secrets), losses_of(task, secrets))
-        return (_told(float(loss), word, task),)
+        return (_in_words(float(loss), word, task),)
 
 
-def _told(loss: float, word: str, task: SecretTask) -> str:
+def _in_words(loss: float, word: str, task: SecretTask) -> str:
     prior = task.prior if isinstance(task.prior, str) else "the weights stated"
     how = "all values alike likely" if prior == "even" else f"values as likely as {prior}"
     return f"expected {word} loss {loss:.4g}, {how}; exact"
