@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.engines.cells import BatchEncoder
 from dxgeom.engines.opening import engine_of, opened
-from dxgeom.engines.people import CountedPeople, chosen_rows, columns_of, people_in
+from dxgeom.engines.people import CountedPeople, chosen_rows, columns_of, whole_people
 from dxgeom.engines.reading import RECORDS, RecordReader, plan_reading
 from dxgeom.engines.source import Source, lines_of
 from dxgeom.engines.watching import muted, plain_errors
@@ -93,17 +93,16 @@ def tally_of_shares(reader: RecordReader, people: CountedPeople, component_of: C
     the shares are spread over the others.
     Raises: DataError for rows that name nobody.
     """
-    absent = reader.universe.absent
+    absent, encoder = reader.universe.absent, BatchEncoder(reader.universe, reader.keys.coded)
     counter = ShareCounter(reader.universe.size, component_of)
     dropped = rows = outside_rows = 0
-    for batch in people_in(reader, people):
-        person = np.repeat(np.arange(len(batch.starts) - 1), np.diff(batch.starts))
-        outside = batch.records == OUTSIDE
-        rows, outside_rows = rows + exact_sum(batch.rows), outside_rows + exact_sum(batch.rows[outside])
+    for person, records, times in whole_people(reader, people, lambda batch: encoder.indices(encoder.codes(batch))):
+        outside = records == OUTSIDE
+        rows, outside_rows = rows + exact_sum(times), outside_rows + exact_sum(times[outside])
         kept = np.ones_like(outside) if absent is not None else ~outside
-        records = np.where(outside, absent, batch.records) if absent is not None else batch.records
-        dropped += len(batch.starts) - 1 - np.unique(person[kept]).size
-        counter.add(person[kept], records[kept], batch.rows[kept])
+        records = np.where(outside, absent, records) if absent is not None else records
+        dropped += int(person[-1]) + 1 - np.unique(person[kept]).size
+        counter.add(person[kept], records[kept], times[kept])
     return Tally(counter.histogram(absent), counter.people, dropped, rows, outside_rows, 0)
 
 

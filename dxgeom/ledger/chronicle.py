@@ -56,7 +56,8 @@ class Session(Protocol):
 
 
 class LedgerStore(Protocol):
-    """One ledger's store. Errors of its own kind are raised as LedgerError from within its sessions.
+    """One ledger's store. Errors of its own kind are raised as LedgerError from within its sessions. What has a body
+    here is so of most stores, which derive from this.
 
     ``described``: names it in messages. ``path``: what tells it from other stores, None for one in memory.
     ``files``: where answers go that are not kept among the rows; None where all are. ``begun_on_purpose``: whoever
@@ -83,18 +84,24 @@ class LedgerStore(Protocol):
 
     def went_to(self) -> str | None:
         """Where the ledger is now, None where it is here. Raises: LedgerError."""
+        return None
 
     def stay(self) -> None:
         """Undo a retirement, for a ledger that is at no other place. Raises: LedgerError."""
+        return
 
     def try_to_write(self) -> None:
         """Refuse a store that cannot be written, and tidy away what killed processes left. Raises: LedgerError."""
 
     def grant(self, role: str) -> None:
         """Let a role look, and release under accounts that are open. Raises: LedgerError where there are no roles."""
+        raise unusable(
+            self.described, "it knows no roles; let people read and write its file and folder as the system has it"
+        )
 
     def close(self) -> None:
         """Ends the use of this object; what is stored stays."""
+        return
 
 
 class Uncopied(ABC):  # noqa: B024 - it says only that it is one thing

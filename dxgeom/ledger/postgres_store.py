@@ -16,7 +16,7 @@ from typing import Any, Final, final
 from dxgeom.errors import LedgerError, LedgerUnreachable
 from dxgeom.ledger import postgres_layout as layout
 from dxgeom.ledger.answer_files import AnswerFiles
-from dxgeom.ledger.chronicle import ContentOf
+from dxgeom.ledger.chronicle import ContentOf, LedgerStore
 from dxgeom.ledger.entry import altered, unusable
 from dxgeom.ledger.postgres_connection import address_of, begin, connected, plain_errors
 from dxgeom.ledger.tables import COMMITTED, ENTRIES, TABLES, Record
@@ -116,8 +116,8 @@ class PostgresSession:
 
 
 @final
-class PostgresLedger:
-    """A ledger on a server; see :class:`dxgeom.ledger.chronicle.LedgerStore`. All answers are in it."""
+class PostgresLedger(LedgerStore):
+    """A ledger on a server. All answers are in it."""
 
     files: AnswerFiles | None = None
     begun_on_purpose = True
@@ -159,12 +159,6 @@ class PostgresLedger:
         with self._transaction(write=False) as connection:
             yield PostgresSession(connection, self._schema, self.described)
 
-    def went_to(self) -> str | None:
-        return None
-
-    def stay(self) -> None:
-        """A ledger on a server stays there."""
-
     def try_to_write(self) -> None:
         with self._turn():
             pass
@@ -175,9 +169,6 @@ class PostgresLedger:
             if not layout.is_granted(connection, self._schema, role):
                 raise unusable(self.described, f"you may not grant it to '{role}'; whoever keeps the ledger may")
             connection.execute("COMMIT")
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
     @contextmanager
     def _transaction(self, *, write: bool) -> Iterator[Any]:

@@ -20,7 +20,7 @@ from typing import Any, Final, final
 from dxgeom.ledger import sqlite_layout
 from dxgeom.ledger.answer_files import AnswerFiles, draft_of, maker_mark, owner_only, sync_folder, tidy_drafts
 from dxgeom.ledger.book import Book
-from dxgeom.ledger.chronicle import ContentOf
+from dxgeom.ledger.chronicle import ContentOf, LedgerStore
 from dxgeom.ledger.entry import RESTORE, altered, busy, exact, unusable
 from dxgeom.ledger.sqlite_layout import check_schema, insert, lay_out, plain_errors
 from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, ENTRIES, SHARED, Field, Record, Table
@@ -113,9 +113,6 @@ def _format_1_seal(*parts: str | int) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-_NO_ROLES: Final = "it knows no roles; let people read and write its file and folder as the system has it"
-
-
 @final
 class SqliteSession:
     """One transaction; see :class:`dxgeom.ledger.chronicle.Session`."""
@@ -173,8 +170,8 @@ class SqliteSession:
 
 
 @final
-class SqliteFile:
-    """A ledger in a file; see :class:`dxgeom.ledger.chronicle.LedgerStore`.
+class SqliteFile(LedgerStore):
+    """A ledger in a file.
 
     Connections last one session only, so none is ever carried into a forked process.
     """
@@ -256,12 +253,6 @@ class SqliteFile:
             connection.execute(f"PRAGMA user_version = {int(version)}")
             connection.execute("ROLLBACK")
 
-    def grant(self, role: str) -> None:
-        raise unusable(self.described, _NO_ROLES)
-
-    def close(self) -> None:
-        """Nothing is kept open."""
-
     def _session(
         self, connection: sqlite3.Connection, check: Callable[[sqlite3.Connection, str], None] | None = None
     ) -> Iterator[SqliteSession]:
@@ -286,8 +277,8 @@ class SqliteFile:
 
 
 @final
-class SqliteMemory:
-    """A ledger that is forgotten when it is closed; see :class:`dxgeom.ledger.chronicle.LedgerStore`."""
+class SqliteMemory(LedgerStore):
+    """A ledger that is forgotten when it is closed."""
 
     described = "in memory"
     path: str | None = None
@@ -325,17 +316,8 @@ class SqliteMemory:
 
     reading = writing
 
-    def went_to(self) -> str | None:
-        return None
-
-    def stay(self) -> None:
-        """Memory goes nowhere."""
-
     def try_to_write(self) -> None:
         """Memory can."""
-
-    def grant(self, role: str) -> None:
-        raise unusable(self.described, _NO_ROLES)
 
     def close(self) -> None:
         if self._connection is not None:

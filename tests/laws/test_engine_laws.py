@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from reference.rows_of_people import People
+from reference.rows_of_people import People, people_in
 from services.tables import HERE, SERVERS
 
 import dxgeom as dx
@@ -25,7 +25,7 @@ from dxgeom.engines.counted_tables import table_counts, tallied_by_row, tallied_
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.likenesses import repeated_identifiers
 from dxgeom.engines.opening import ENGINES, engine_of, opened
-from dxgeom.engines.people import columns_of, people_in
+from dxgeom.engines.people import columns_of
 from dxgeom.engines.reading import plan_reading
 from dxgeom.errors import DataError
 from dxgeom.universe.people.people import People as StatedPeople
