@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dxgeom.arguments import described
-from dxgeom.errors import LedgerBusy, LedgerError, WrongArgument
+from dxgeom.errors import LedgerBusy, LedgerError
 from dxgeom.metrics.data_set import UNNAMED, DataSet
 from dxgeom.privacy.currencies import PURE, Privacy
 from dxgeom.universe.columns import plain
@@ -31,14 +30,6 @@ def busy(described: str, reason: str) -> LedgerBusy:
 def altered(described: str, what: str) -> LedgerError:
     """The error about a ledger that is not what was written."""
     return unusable(described, f"it was altered: {what}; {RESTORE}")
-
-
-def made_by_hand(found: object) -> WrongArgument:
-    """The error for a ledger that was to be made and not opened."""
-    return WrongArgument(
-        f"a ledger is opened and not made; found {described(found)}: a release opens the one that it is given the name "
-        "of, plan.release(…, ledger='my.db'); by hand it is dx.Ledger.open('my.db', …)"
-    )
 
 
 NEW_LEDGER = "this ledger is new: releases about the same data in another ledger are not counted"

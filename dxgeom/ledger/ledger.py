@@ -14,9 +14,9 @@ from secrets import token_hex
 from types import NoneType, TracebackType
 from typing import Any, final
 
-from dxgeom.arguments import require
+from dxgeom.arguments import described, require
 from dxgeom.displayed import Displayed
-from dxgeom.errors import LedgerError
+from dxgeom.errors import LedgerError, WrongArgument
 from dxgeom.ledger.answers import Receipt, answer_in, append_with_room, book_waiting, keep_answer
 from dxgeom.ledger.book import Allotment, Book
 from dxgeom.ledger.charging import (
@@ -32,7 +32,7 @@ from dxgeom.ledger.charging import (
     remaining_of,
 )
 from dxgeom.ledger.chronicle import Chronicle, Uncopied
-from dxgeom.ledger.entry import Account, Entry, made_by_hand, storable, unusable
+from dxgeom.ledger.entry import Account, Entry, storable, unusable
 from dxgeom.ledger.history import Found, check_same, entry_of, history_of
 from dxgeom.ledger.stores import store_at
 from dxgeom.ledger.tables import Record, commitment_of
@@ -55,8 +55,11 @@ class Ledger(Displayed, Uncopied):
 
     def __init__(self, chronicle: Chronicle, account: Account | None = None) -> None:
         if not isinstance(chronicle, Chronicle) or account is None:
-            raise made_by_hand(chronicle)
-        self._chronicle, self._account = chronicle, account
+            raise WrongArgument(
+                f"a ledger is opened and not made; found {described(chronicle)}: a release opens the one that it is "
+                "given the name of, plan.release(…, ledger='my.db'); by hand it is dx.Ledger.open('my.db', …)"
+            )
+        self._held, self._account = chronicle, account
         self._closed = False
         # Only a file that was not there when this object was made is begun: one that vanished is not begun anew.
         self._new = not chronicle.store.exists()
@@ -126,7 +129,7 @@ class Ledger(Displayed, Uncopied):
     @property
     def file(self) -> str | None:
         """Where it is kept, None for a ledger in memory."""
-        return self._chronicle.store.path
+        return self._held.store.path
 
     def charge(
         self,
@@ -149,7 +152,6 @@ class Ledger(Displayed, Uncopied):
         (the release must not happen; at worst budget is lost).
         """
         wanted, secret = charge_request(spend, purpose, plan_fingerprint, key, owner, reserve), token_hex(32)
-        self._refuse_if_closed()
         if self._new:
             # A new ledger has the whole budget: what this refuses, a file would refuse, too.
             book, records = new_book(self._account)
@@ -165,7 +167,6 @@ class Ledger(Displayed, Uncopied):
 
         Raises: LedgerError.
         """
-        self._refuse_if_closed()
         self._begin()
         with self._chronicle.writing() as page:
             before = page.book.position
@@ -178,7 +179,6 @@ class Ledger(Displayed, Uncopied):
 
         Raises: LedgerError for a ledger in a file, which the system guards; or without the right to grant.
         """
-        self._refuse_if_closed()
         self._chronicle.store.grant(storable(role, "role"))
 
     def allot(self, parts: Mapping[str, Fraction]) -> tuple[Allotment, ...]:
@@ -190,7 +190,6 @@ class Ledger(Displayed, Uncopied):
         Returns: the whole division, as :meth:`allotments`.
         Raises: BudgetExceeded for more than there is; LedgerError for less than an owner has spent.
         """
-        self._refuse_if_closed()
         wanted = checked_parts(parts)
         self._begin()
         with self._chronicle.writing() as page:
@@ -211,7 +210,6 @@ class Ledger(Displayed, Uncopied):
         Raises: LedgerError when the entry has an answer, which stays as it is, or is another's; or when neither ledger
         nor file can be written, which reserved room excludes but for a broken disk.
         """
-        self._refuse_if_closed()
         require(answer, (bytes, str), "answer", "give it as it was shown")
         content = answer if isinstance(answer, bytes) else answer.encode("utf-8", "surrogatepass")
         if not isinstance(entry, Entry):
@@ -225,7 +223,6 @@ class Ledger(Displayed, Uncopied):
         Raises: LedgerError when the key is that of another plan, spend, policy or edition of the data, or of another
         role where a server vouches for who charged.
         """
-        self._refuse_if_closed()
         require(key, str, "key", "give the name that the release was given")
         if self._new and not self._chronicle.store.exists():
             return None
@@ -243,7 +240,6 @@ class Ledger(Displayed, Uncopied):
 
         Raises: LedgerError for an entry that is not there, or an answer that was altered.
         """
-        self._refuse_if_closed()
         with self._chronicle.reading() as (book, session):
             return answer_in(self._chronicle.store.files, book, session, entry_of(book, entry))
 
@@ -279,7 +275,7 @@ class Ledger(Displayed, Uncopied):
     def close(self) -> None:
         """Ends the use of this object; the file stays."""
         self._closed = True
-        self._chronicle.store.close()
+        self._held.store.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -291,13 +287,15 @@ class Ledger(Displayed, Uncopied):
 
     @contextmanager
     def _book(self) -> Iterator[Book]:
-        self._refuse_if_closed()
         with self._chronicle.reading() as (book, _):
             yield book
 
-    def _refuse_if_closed(self) -> None:
+    @property
+    def _chronicle(self) -> Chronicle:
+        """Raises: LedgerError once the ledger was closed."""
         if self._closed:
-            raise unusable(self._chronicle.store.described, "it was closed; open it again")
+            raise unusable(self._held.store.described, "it was closed; open it again")
+        return self._held
 
     def _begin(self, records: list[Record] | None = None) -> None:
         if self._new and not self._chronicle.store.exists():
