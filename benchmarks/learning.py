@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dxgeom as dx
-from dxgeom.learning.under_policy.models import policy_model
+from dxgeom.learning.policy_model import policy_model
 
 POLICIES = Path(__file__).parent.parent / "policies"
 OTHER = Path(__file__).parent / "learning_peers.py"

@@ -18,12 +18,12 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import median
 
+from dxgeom.ledger.charging import charge_request, charge_row
 from dxgeom.ledger.chronicle import Chronicle
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.spending import asked, charge_row
-from dxgeom.ledger.stores.sqlite_layout import set_up
-from dxgeom.ledger.stores.sqlite_store import SqliteFile
+from dxgeom.ledger.sqlite_layout import set_up
+from dxgeom.ledger.sqlite_store import SqliteFile
 
 LENGTHS = (10, 5000)
 ROUNDS = 200
@@ -36,7 +36,7 @@ WORDS = {"purpose": "what a charge costs", "plan_fingerprint": "p" * 64}
 def filled(path: Path, length: int) -> Ledger:
     """A ledger of so many entries, written at once."""
     ledger = Ledger.open(path, policy_fingerprint="f" * 64, policy_name="benchmark", budget=Fraction(1))
-    wanted = asked(SPEND, WORDS["purpose"], WORDS["plan_fingerprint"], None, None, 0)
+    wanted = charge_request(SPEND, WORDS["purpose"], WORDS["plan_fingerprint"], None, None, 0)
     with Chronicle(SqliteFile(path)).writing() as page:
         for _ in range(length):
             page.append(*charge_row(page.book, ACCOUNT, wanted, BEGUN, ""))

@@ -19,8 +19,8 @@ from dxgeom.cli.terminal.releasing import AllotmentOption, IdOption, LedgerOptio
 from dxgeom.errors import DataError
 
 if TYPE_CHECKING:
+    from dxgeom.one_secret.answer_kind import SecretAnswer
     from dxgeom.one_secret.answer_plan import AnswerPlan
-    from dxgeom.one_secret.secret_answer import SecretAnswer
     from dxgeom.planner.release import Release
 
 PolicyOrSpace: TypeAlias = Annotated[Path, typer.Argument(help="The policy file (YAML).", metavar="POLICY")]

@@ -91,7 +91,7 @@ def marked(*, rehearsal: bool) -> Iterator[None]:
 
 def write_answer_table(released: Release[Any], bars: Bars, target: BinaryIO, suffix: str) -> None:
     """The answers as rows of a CSV or Parquet file; of a rehearsal every row says so."""
-    from dxgeom.engines.results.answer_files import write_batches
+    from dxgeom.engines.answer_frames import write_batches
 
     def marked(batch: Mapping[str, Any]) -> Mapping[str, Any]:
         rows = next(len(one[0]) if isinstance(one, tuple) else len(one) for one in batch.values())
@@ -103,7 +103,7 @@ def write_answer_table(released: Release[Any], bars: Bars, target: BinaryIO, suf
 def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: str) -> None:
     """The records of a task, or of the whole release where its name is empty, as rows of a CSV or Parquet file; of a
     rehearsal every row says so."""
-    from dxgeom.engines.results.answer_files import write_batches
+    from dxgeom.engines.answer_frames import write_batches
 
     answers = released.answer[task] if task else released.answer
     marked = {"rehearsal": [REHEARSAL] * answers.rows} if released.rehearsal else {}

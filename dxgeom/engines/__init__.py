@@ -8,10 +8,8 @@ Rows of people, who may have many (``people.py``). What is stated of them is any
 
 - *rows*, *single*: ``histogram_of_table(table, universe, people=people)`` counts the first rows of each person by the
   order column, or the only ones. Rows outside, missing cells and the rest come after the choice.
-- *once*: ``opened(table, (*universe.reading.columns, *columns_of(people)))``, ``plan_reading(source, universe, None)``
-  and ``people_in(reader, people)`` hand over everybody, once each, in batches of whole people on every engine:
-  ``starts``, ``records`` (-1 where a row is outside), ``rows``; a person's record types increase. What is made of them
-  is not this room's business. ``outside_error(0, 0, reader, secret=True)`` is the refusal of rows outside.
+- *once*: ``whole_people`` hands over everybody, once each, in batches of whole people on every engine. What is made of
+  them is not this room's business.
 
 Refused: rows that name nobody, rows without a place in the order, two of a person at one place, a second row of a
 person who has one; columns that are neither text nor whole numbers as persons. No message says how many rows there are.

@@ -1,25 +1,186 @@
-"""A histogram: how many records of each type a table holds."""
+"""A histogram: how many records of each type a table holds, and which of its rows are none."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, final
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from dxgeom.engines.failures import muted, plain_errors
-from dxgeom.engines.outside import bad_counts_error, outside_error
-from dxgeom.engines.people import CountedPeople, columns_of
-from dxgeom.engines.reading import RecordReader, plan_reading
-from dxgeom.engines.shares import tally_of_shares
-from dxgeom.engines.tables.source import Source
-from dxgeom.engines.tables.sources import engine_of, opened
-from dxgeom.engines.tally import Tally, tally
+from dxgeom.engines.cells import BatchEncoder
+from dxgeom.engines.opening import engine_of, opened
+from dxgeom.engines.people import CountedPeople, chosen_rows, columns_of, whole_people
+from dxgeom.engines.reading import RECORDS, RecordReader, plan_reading
+from dxgeom.engines.source import Source, lines_of
+from dxgeom.engines.watching import muted, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.numeric.arrays import LARGEST, exact_sum
-from dxgeom.universe.people.shares import Components
+from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.people.shares import Components, ShareCounter
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import cell_text, is_nan
+
+
+@final
+@dataclass(frozen=True)
+class Tally:
+    """What a pass over a table found.
+
+    ``counts`` by record type (meaningful only while ``total`` fits int64); ``total`` and ``dropped``: records
+    inside and outside the universe; ``rows``, ``outside_rows`` and ``bad_counts``: rows of the table, those
+    outside, and those whose number of records is no whole number.
+    """
+
+    counts: NDArray[np.int64]
+    total: int
+    dropped: int
+    rows: int
+    outside_rows: int
+    bad_counts: int
+
+
+def tally(reader: RecordReader, people: CountedPeople | None = None) -> Tally:
+    """Counts every row once; of people whose rows count, or who have a single one, the rows that count.
+
+    Raises: DataError for rows that do not say whose they are, or otherwise are not what is stated of people; TooLarge
+    where there are too many record types to count each.
+    """
+    reader.universe.require_indexable("histograms")
+    if people is not None:
+        return _tally(reader, chosen_rows(reader, people), reader.keys.coded, grouped=True)
+    if reader.written is None and reader.grouping is not None:
+        try:
+            return _tally(reader, reader.groups(reader.grouping), reader.grouping.coded, grouped=True)
+        except duckdb.OutOfMemoryException:
+            # Too many distinct rows to hold at once; reading them one after another needs no such room.
+            pass
+    return _tally(reader, reader.batches(), frozenset(), grouped=False)
+
+
+def _tally(reader: RecordReader, batches: Iterable[pa.RecordBatch], coded: frozenset[int], *, grouped: bool) -> Tally:
+    encoder = BatchEncoder(reader.universe, coded)
+    counts = np.zeros(reader.universe.size, dtype=np.int64)
+    total = dropped = rows = outside_rows = bad_counts = 0
+    for batch in batches:
+        indices = encoder.indices(encoder.codes(batch))
+        records, bad = records_of(batch) if grouped or reader.weighted else (np.ones_like(indices), 0)
+        inside = indices != OUTSIDE
+        np.add.at(counts, indices[inside], records[inside])
+        total += exact_sum(records[inside])
+        dropped += exact_sum(records[~inside])
+        rows += exact_sum(records) if grouped else len(records)
+        outside_rows += exact_sum(records[~inside]) if grouped else int(np.sum(~inside))
+        bad_counts += bad
+    return Tally(counts, total, dropped, rows, outside_rows, bad_counts)
+
+
+def records_of(batch: pa.RecordBatch) -> tuple[NDArray[np.int64], int]:
+    """How many records each row of a batch stands for, and of how many rows that is not said."""
+    column = batch.column(RECORDS)
+    # Neither to_numpy nor fill_null where they are not needed: they load pandas, for a quarter of a second.
+    numbers = np.from_dlpack(column.fill_null(0) if column.null_count else column)
+    return np.asarray(numbers, dtype=np.int64), int(column.null_count)
+
+
+def tally_of_shares(reader: RecordReader, people: CountedPeople, component_of: Components) -> Tally:
+    """Shares by record type; ``total`` and ``dropped`` are people, the latter those none of whose rows is inside.
+
+    Rows outside are absent where records may be, with their part of the person's shares; else they are left out, and
+    the shares are spread over the others.
+    Raises: DataError for rows that name nobody.
+    """
+    absent, encoder = reader.universe.absent, BatchEncoder(reader.universe, reader.keys.coded)
+    counter = ShareCounter(reader.universe.size, component_of)
+    dropped = rows = outside_rows = 0
+    for person, records, times in whole_people(reader, people, lambda batch: encoder.indices(encoder.codes(batch))):
+        outside = records == OUTSIDE
+        rows, outside_rows = rows + exact_sum(times), outside_rows + exact_sum(times[outside])
+        kept = np.ones_like(outside) if absent is not None else ~outside
+        records = np.where(outside, absent, records) if absent is not None else records
+        dropped += int(person[-1]) + 1 - np.unique(person[kept]).size
+        counter.add(person[kept], records[kept], times[kept])
+    return Tally(counter.histogram(absent), counter.people, dropped, rows, outside_rows, 0)
+
+
+_EXAMPLES = 5
+_HOW = "'missing: {epsilon: …}', or 'missing: public', beside the attribute's values."
+
+
+def outside_error(rows: int, outside: int, reader: RecordReader, *, secret: bool = False) -> DataError:
+    """The error about rows outside the universe, with examples.
+
+    Args: how many ``rows`` there are, how many of them ``outside``; ``secret``: neither is told, since how many rows
+    people have is private.
+    """
+    verb = "is" if outside == 1 else "are"
+    told = "Some rows are" if secret else f"{outside} of {rows} rows {verb}"
+    empty: set[str] = set()
+    return DataError(
+        f"{told} outside the policy's universe ({reader.source.described}):\n"
+        + _listed(_outside_rows(reader, empty), rows, reader.source)
+        + "\nCorrect them, let the policy's attributes include them, or leave them out "
+        + 'with outside="drop" (--drop-outside).'
+        + "".join(f"\nIf {name} may be missing, the policy says how that counts: {_HOW}" for name in sorted(empty))
+    )
+
+
+def bad_counts_error(result: Tally, reader: RecordReader, source: Source) -> DataError:
+    """The error about rows that do not say how many records they stand for, with examples."""
+    return DataError(
+        f"a row stands for a whole number of records, from 0 to {2**63 - 1}; {result.bad_counts} of {result.rows} "
+        f"rows do not say one ({source.described}):\n" + _listed(_bad_rows(reader), result.rows, source)
+    )
+
+
+def _listed(examples: Iterator[tuple[int, str]], rows: int, source: Source) -> str:
+    aligned = source.text is not None and lines_of(source.text).number == rows + 1
+    shown = []
+    for row, what in examples:
+        # Rows on a server come in any order.
+        where = "a row" if source.there else f"data row {row}{f' (line {row + 1})' if aligned else ''}"
+        shown.append(f"  {where}: {what}")
+        if len(shown) == _EXAMPLES:
+            break
+    return "\n".join(shown)
+
+
+def _outside_rows(reader: RecordReader, empty: set[str]) -> Iterator[tuple[int, str]]:
+    """Examples; the attributes that lack a value in one of them are added to ``empty``."""
+    encoder, read = BatchEncoder(reader.universe, frozenset()), 0
+    reading = reader.universe.reading
+    attributes = list(zip(reader.universe.attributes, reading.attributes, reading.places, strict=True))
+    for batch in reader.batches_outside(_EXAMPLES):
+        codes = encoder.codes(batch)
+        for row in np.flatnonzero(encoder.indices(codes) == OUTSIDE):
+            told = []
+            for k, (attribute, one, places) in enumerate(attributes):
+                if codes[k][row] == OUTSIDE:
+                    cells = [batch.column(f"s{place}")[int(row)].as_py() for place in places]
+                    told.append(one.outside(attribute, cells))
+                    empty |= {attribute.name} if lacks_a_value(attribute, cells) else set()
+            yield (
+                read + int(row) + 1,
+                "; ".join(told) or "each value exists, but the policy's table lists no such record",
+            )
+        read += batch.num_rows
+
+
+def lacks_a_value(attribute: Attribute, cells: Sequence[str | None]) -> bool:
+    """Whether one of an attribute's cells, as they stand in the table, is empty."""
+    return any(not cell or (attribute.read_as == "numbers" and is_nan(cell)) for cell in cells)
+
+
+def _bad_rows(reader: RecordReader) -> Iterator[tuple[int, str]]:
+    read, last = 0, len(reader.universe.reading.columns)
+    for batch in reader.batches_with_text():
+        for row in np.flatnonzero(batch.column(RECORDS).is_null().to_numpy(zero_copy_only=False)):
+            yield read + int(row) + 1, f"the count is {cell_text(batch.column(f's{last}')[int(row)].as_py())}"
+        read += batch.num_rows
+
 
 Outside: TypeAlias = Literal["refuse", "drop"]
 
@@ -101,22 +262,45 @@ def histogram_of_table(
     Raises: DataError when the table cannot be read, lacks a column, holds rows outside, or has no rows (unless records
     may be absent).
     """
-    if outside not in ("refuse", "drop"):
-        raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
     if isinstance(table, np.ndarray):
+        _require_choice(outside)
         if universe.reading.people is not None:
             raise DataError("an array of counts does not say whose its rows are, as the universe asks")
         if count_column is not None:
             raise DataError("an array of counts has no columns; leave count_column out")
         with muted(quiet_data):
             return histogram_of_counts(table, universe.size, universe.absent)
-    if not universe.attributes or count_column in universe.reading.columns:
-        raise DataError("the universe needs an attribute, and the count column must not be one of them")
     people = universe.reading.people if people is None else people
-    if people is not None and count_column is not None:
-        raise DataError("where rows belong to people a row stands for itself; leave count_column out")
     if people is not None and people.count == "once" and component_of is None:
         raise DataError("people who count once are spread by the components of the policy's metric; give component_of")
+
+    def over(reader: RecordReader) -> tuple[Tally, RecordReader]:
+        if people is not None and component_of is not None and people.count == "once":
+            return tally_of_shares(reader, people, component_of), reader
+        return tally(reader, people), reader
+
+    found, reader = counted(table, universe, people, over, outside, count_column, quiet_data)
+    return _histogram(found.counts, found.total, found.dropped, reader.not_declared_whole)
+
+
+def counted(
+    table: Any,
+    universe: Universe,
+    people: CountedPeople | None,
+    over: Callable[[RecordReader], tuple[Tally, RecordReader]],
+    outside: Outside,
+    count_column: str | None,
+    quiet_data: bool,
+) -> tuple[Tally, RecordReader]:
+    """What a pass ``over`` a table's rows finds, and what reads it; refused here, in the words of every reading.
+
+    Raises: DataError as :func:`histogram_of_table`.
+    """
+    _require_choice(outside)
+    if not universe.attributes or count_column in universe.reading.columns:
+        raise DataError("the universe needs an attribute, and the count column must not be one of them")
+    if people is not None and count_column is not None:
+        raise DataError("where rows belong to people a row stands for itself; leave count_column out")
     wanted = (*universe.reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
     engine_of(table).look_up(table)  # what is wrong with a path is told in any case
     # How many rows there are is private where people have many or may be absent.
@@ -124,20 +308,18 @@ def histogram_of_table(
     with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
         with source.watch.telling(f"reading {source.described}", secret=secret):
-            if people is not None and component_of is not None and people.count == "once":
-                found = tally_of_shares(reader, people, component_of)
-            else:
-                found = tally(reader, people)
-        require_sound(found, reader, source, outside, secret=people is not None)
-        return _histogram(found.counts, found.total, found.dropped, reader.not_declared_whole)
+            found, reader = over(reader)
+        _require_sound(found, reader, source, outside, secret=people is not None)
+        return found, reader
 
 
-def require_sound(result: Tally, reader: RecordReader, source: Source, outside: Outside, *, secret: bool) -> None:
-    """Refuses what a pass over a table found, in the words of every reading; ``secret``: nothing is told of how many
-    rows there are.
+def _require_choice(outside: str) -> None:
+    if outside not in ("refuse", "drop"):
+        raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")
 
-    Raises: DataError.
-    """
+
+def _require_sound(result: Tally, reader: RecordReader, source: Source, outside: Outside, *, secret: bool) -> None:
+    """Refuses what a pass found. ``secret``: nothing is told of how many rows there are. Raises: DataError."""
     # Where records may be absent, so may be all of them: that nobody is there must not be told by a refusal.
     everybody = reader.universe.absent is None
     if result.rows == 0 and everybody:

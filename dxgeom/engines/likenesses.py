@@ -10,9 +10,9 @@ from typing import Any, Final, final
 import pyarrow as pa
 
 from dxgeom.engines.cells import is_text
-from dxgeom.engines.failures import plain_errors
-from dxgeom.engines.tables.source import Source
-from dxgeom.engines.tables.sources import opened
+from dxgeom.engines.opening import opened
+from dxgeom.engines.source import Source
+from dxgeom.engines.watching import plain_errors
 from dxgeom.universe.universe import Universe
 
 ROWS_LOOKED_AT: Final = 1_000_000

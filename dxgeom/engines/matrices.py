@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dxgeom.engines.failures import plain_errors
+from dxgeom.engines.cells import is_text
+from dxgeom.engines.watching import plain_errors
 from dxgeom.errors import DataError, TooLarge
 
 
@@ -29,7 +30,7 @@ def matrix_of_parquet(path: Path, most_cells: int) -> tuple[tuple[str, ...], NDA
             raise TooLarge(f"{described} has {shape.num_rows:,} rows; at most {most_cells:,} distances are read")
         table = pq.read_table(path)
     labels: tuple[str, ...] = tuple(table.schema.names)
-    if table.num_columns and _is_text(table.schema.types[0]):
+    if table.num_columns and is_text(table.schema.types[0]):
         labels, table = tuple(str(label) for label in table.column(0).to_pylist()), table.remove_column(0)
     columns = [_numbers(table.column(k), table.schema.names[k], described) for k in range(table.num_columns)]
     return labels, np.column_stack(columns) if columns else np.empty((0, 0))
@@ -42,7 +43,7 @@ def matrix_to_parquet(source: Path, target: Path, entries: NDArray[Any]) -> None
     """
     with plain_errors(f"'{target}'"):
         table = pq.read_table(source)
-        skip = int(table.num_columns > 0 and _is_text(table.schema.types[0]))
+        skip = int(table.num_columns > 0 and is_text(table.schema.types[0]))
         kept = [table.column(0)] if skip else []
         columns = [_column(entries[:, k], table.schema.types[k + skip]) for k in range(entries.shape[1])]
         pq.write_table(pa.table([*kept, *columns], names=table.schema.names), target)
@@ -63,7 +64,3 @@ def _numbers(column: Any, name: str, described: str) -> NDArray[Any]:
     if not pa.types.is_integer(column.type) and not pa.types.is_floating(column.type):
         raise DataError(f"column '{name}' of {described} holds {column.type}; a distance is a number")
     return np.asarray(column.to_numpy())
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -6,7 +6,6 @@ How many rows a person has, or all people have, is told to nobody: no message he
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, final
 
 import duckdb
@@ -15,9 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dxgeom.engines.cells import in_order_of_text, is_text, person_cell, place_cell
-from dxgeom.engines.encoding import BatchEncoder
 from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
-from dxgeom.engines.tables.later import ibis
+from dxgeom.engines.source import ibis
 from dxgeom.errors import DataError
 
 KEPT: Final = "kept"
@@ -43,32 +41,6 @@ class CountedPeople(Protocol):
     def at_most(self) -> int | None: ...
     @property
     def order(self) -> str | None: ...
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class PeopleBatch:
-    """Some people, each with all their rows.
-
-    ``starts``: (P + 1,) where each of P people begins among the groups, and where the last one ends; ``records``: (G,)
-    record types, ``OUTSIDE`` (-1) for rows in none; a person has each once, in increasing order; ``rows``: (G,) how
-    many rows of that person are of that type, at least 1.
-    """
-
-    starts: NDArray[np.int64]
-    records: NDArray[np.int64]
-    rows: NDArray[np.int64]
-
-
-def people_in(reader: RecordReader, people: CountedPeople) -> Iterator[PeopleBatch]:
-    """Everybody in a table, once each, in no order that means anything.
-
-    Args: ``reader``: of a table opened with the columns that :func:`columns_of` names.
-    Raises: DataError for rows that say no person.
-    """
-    encoder = BatchEncoder(reader.universe, reader.keys.coded)
-    for person, records, rows in whole_people(reader, people, lambda batch: encoder.indices(encoder.codes(batch))):
-        yield _put_together(person, records, rows)
 
 
 def whole_people(
@@ -224,7 +196,7 @@ def _gathered(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     last: Any = None
-    for batch in _in_parts(batches):
+    for batch in in_parts(batches):
         persons = batch.column(PERSON)
         if persons.null_count:
             raise nobodys(people, reader.source.described)
@@ -248,7 +220,8 @@ def _gathered(
         yield _numbered(waiting, np.zeros(0, np.int64))
 
 
-def _in_parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def in_parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows, of at most :data:`ROWS_AT_ONCE` at a time."""
     for batch in batches:
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
             yield batch.slice(start, ROWS_AT_ONCE)
@@ -262,11 +235,3 @@ def _numbered(
     person = np.zeros(len(records), dtype=np.int64)
     person[begins] = 1
     return np.cumsum(person), records, rows
-
-
-def _put_together(person: NDArray[np.int64], records: NDArray[np.int64], rows: NDArray[np.int64]) -> PeopleBatch:
-    order = np.lexsort((records, person))
-    person, records, rows = person[order], records[order], rows[order]
-    new = np.flatnonzero((np.diff(person, prepend=-1) != 0) | (np.diff(records, prepend=-2) != 0))
-    starts = np.flatnonzero(np.diff(person[new], prepend=-1, append=-1))
-    return PeopleBatch(starts.astype(np.int64), records[new], np.add.reduceat(rows, new))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.learning.accounts import open_ledger as open_ledger
-    from dxgeom.learning.perturbed.features import Change as Change, FeatureGroup as FeatureGroup, Features as Features
+    from dxgeom.learning.plain_arrays import open_ledger as open_ledger
+    from dxgeom.learning.features import Change as Change, FeatureGroup as FeatureGroup, Features as Features
     from dxgeom.learning.evaluation import (
         ErrorCount as ErrorCount,
         ErrorRate as ErrorRate,
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     )
     from dxgeom.learning.linear import PrivateLinearRegression as PrivateLinearRegression
     from dxgeom.learning.logistic import PrivateLogisticRegression as PrivateLogisticRegression
-    from dxgeom.learning.perturbed.losses import (
+    from dxgeom.learning.losses import (
         GlmLoss as GlmLoss,
         LogisticLoss as LogisticLoss,
         PseudoHuberLoss as PseudoHuberLoss,
     )
-    from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation as ObjectivePerturbation
-    from dxgeom.learning.totals.coefficients import Coefficient as Coefficient, Coefficients as Coefficients
-    from dxgeom.learning.totals.label_totals import LabelTotals as LabelTotals
-    from dxgeom.learning.totals.regression_totals import RegressionTotals as RegressionTotals
-    from dxgeom.learning.under_policy.counted_records import FitToCounts as FitToCounts
-    from dxgeom.learning.under_policy.logistic_plan import (
+    from dxgeom.learning.perturbation import ObjectivePerturbation as ObjectivePerturbation
+    from dxgeom.learning.coefficients import Coefficient as Coefficient, Coefficients as Coefficients
+    from dxgeom.learning.label_totals import LabelTotals as LabelTotals
+    from dxgeom.learning.regression_totals import RegressionTotals as RegressionTotals
+    from dxgeom.learning.logistic_plan import FitToCounts as FitToCounts
+    from dxgeom.learning.logistic_plan import (
         LogisticRegressionPlan as LogisticRegressionPlan,
         plan_logistic as plan_logistic,
     )
-    from dxgeom.learning.under_policy.linear_plan import (
+    from dxgeom.learning.linear_plan import (
         LinearRegressionPlan as LinearRegressionPlan,
         plan_linear as plan_linear,
     )

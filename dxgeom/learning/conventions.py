@@ -5,19 +5,52 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
+import threading
 import warnings
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import ArrayError, UnsupportedCombination, WrongArgument
-from dxgeom.learning.lineage import Lineage
+from dxgeom.errors import ArrayError, BudgetExceeded, UnsupportedCombination, WrongArgument
+from dxgeom.ledger.chronicle import Uncopied
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.policy.policy import Policy
+
+
+@final
+class Lineage(Uncopied):
+    """Counts the fits of an estimator, its clones and its copies. Copies of this are this."""
+
+    def __init__(self) -> None:
+        self._made = 0
+        self._lock = threading.Lock()
+
+    def count(self, allowed: int) -> None:
+        """One fit more.
+
+        Raises: BudgetExceeded, before anything is charged, when more were not asked for.
+        """
+        with self._lock:
+            if self._made >= allowed:
+                raise BudgetExceeded(
+                    f"this estimator and its clones have paid for {self._made} fit{'s' * (self._made != 1)}, and each "
+                    "further one is charged as well, as every fold of a cross-validation and every candidate of a "
+                    f"search is: ask for that by fits={self._made + 1} or more, or fit a new estimator"
+                )
+            self._made += 1
+
+    def take_back(self) -> None:
+        """A fit that was refused with nothing spent."""
+        with self._lock:
+            self._made -= 1
+
+    def __reduce__(self) -> tuple[type[Lineage], tuple[()]]:
+        """In another process it counts from 0: the ledger's file is what all processes share."""
+        return Lineage, ()
 
 
 class Estimator(ABC):

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import require
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.learning.accounts import plain_account, usable_ledger
 from dxgeom.learning.conventions import Estimator
+from dxgeom.learning.plain_arrays import plain_account, usable_ledger
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
@@ -142,8 +142,10 @@ def private_error(
     """
     spend, wrong = exact_amount(epsilon, "epsilon"), _wrong(model, X, y)
     mechanism = ErrorCount("test errors", _owner(ledger, budget))
-    asked = _asked(mechanism, [model], [named], len(wrong), id)
-    count = release(mechanism, wrong, ledger=usable_ledger(ledger), spend=spend, id=id, plan_fingerprint=asked).answer
+    question = _question(mechanism, [model], [named], len(wrong), id)
+    count = release(
+        mechanism, wrong, ledger=usable_ledger(ledger), spend=spend, id=id, plan_fingerprint=question
+    ).answer
     reach = math.ceil(math.log(20) / float(spend) + 0.5)
     low, middle, high = (min(max(x / len(wrong), 0.0), 1.0) for x in (count - reach, count, count + reach))
     return ErrorRate(count, len(wrong), middle, low, high)
@@ -172,12 +174,12 @@ def select_model(
     spend = exact_amount(epsilon, "epsilon")
     wrong = np.column_stack([_wrong(model, X, y) for model in models])
     mechanism = FewestErrors("the model of fewest errors", len(models), _owner(ledger, budget))
-    asked = _asked(mechanism, models, names or [""] * len(models), len(wrong), id)
-    chosen = release(mechanism, wrong, ledger=usable_ledger(ledger), spend=spend, id=id, plan_fingerprint=asked)
+    question = _question(mechanism, models, names or [""] * len(models), len(wrong), id)
+    chosen = release(mechanism, wrong, ledger=usable_ledger(ledger), spend=spend, id=id, plan_fingerprint=question)
     return int(chosen.answer)
 
 
-def _asked(
+def _question(
     mechanism: Mechanism[Any, Any], models: Sequence[Any], names: Sequence[str], records: int, key: str | None
 ) -> str | None:
     """What tells this question from others, of public facts alone: which models, and of how many records.

@@ -10,15 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import ArrayError, UnsupportedCombination, WrongArgument
-from dxgeom.learning.accounts import usable_ledger
-from dxgeom.learning.bounds import ColumnBounds, Outside, column_bounds
-from dxgeom.learning.charged import charged_fit, refuse_weights
-from dxgeom.learning.conventions import Estimator, column_names, numbers, one_response_each
-from dxgeom.learning.plain_models import Prepared, account_for, epsilon_of
-from dxgeom.learning.totals.coefficients import Coefficients
-from dxgeom.learning.totals.least_squares import NoisyLeastSquares
-from dxgeom.learning.totals.regression_totals import RegressionTotals, Shape
-from dxgeom.learning.under_policy.linear_fitting import fit_linear
+from dxgeom.learning.coefficients import Coefficients
+from dxgeom.learning.conventions import Estimator
+from dxgeom.learning.least_squares import NoisyLeastSquares
+from dxgeom.learning.plain_arrays import (
+    ColumnBounds,
+    Outside,
+    Prepared,
+    account_for,
+    charged_fit,
+    checked_arrays,
+    column_bounds,
+    epsilon_of,
+    refuse_weights,
+)
+from dxgeom.learning.policy_fits import fit_linear
+from dxgeom.learning.regression_totals import RegressionTotals, Shape
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
@@ -96,15 +103,9 @@ class PrivateLinearRegression(Estimator):
         if self.policy is not None:
             fit_linear(self, X, y)
             return self
-        if self.label is not None or self.spend is not None or self.features is not None:
-            raise UnsupportedCombination(
-                "'label', 'features' and 'spend' go with a policy; on plain arrays say epsilon="
-            )
         self.__dict__.pop("_rows", None)
-        ledger = usable_ledger(self.ledger)
-        column_names(X)
-        table = numbers(X)
-        responses = _numbers_of(one_response_each(y, len(table)))
+        ledger, table, stated = checked_arrays(self, X, y)
+        responses = _numbers_of(stated)
         spend = epsilon_of(self)
         box, line = self._bounds(table.shape[1])
         data = np.column_stack([box.scaled(table, self.outside), line.scaled(responses[:, None], self.outside, "y")])

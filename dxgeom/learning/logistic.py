@@ -9,18 +9,52 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
-from dxgeom.learning.accounts import usable_ledger
-from dxgeom.learning.bounds import Outside
-from dxgeom.learning.charged import charged_fit, refuse_weights
-from dxgeom.learning.conventions import Estimator, column_names, numbers, one_response_each
-from dxgeom.learning.labels import two_classes
-from dxgeom.learning.plain_models import prepared_logistic
-from dxgeom.learning.under_policy.fitting import fit_under_policy
+from dxgeom.errors import ArrayError
+from dxgeom.learning.conventions import Estimator
+from dxgeom.learning.plain_arrays import (
+    Outside,
+    charged_fit,
+    checked_arrays,
+    prepared_logistic,
+    refuse_weights,
+)
+from dxgeom.learning.policy_fits import fit_under_policy
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
 from dxgeom.policy.policy import Policy
+
+
+def two_classes(y: NDArray[Any], classes: Any) -> NDArray[Any]:
+    """The classes (2,) in order: those stated, or the two that there are, which then are public.
+
+    Raises: ArrayError for labels that are no classes, and unless there are two.
+    """
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        raise ArrayError("Input y contains NaN or infinity: a label names a class")
+    if y.dtype.kind == "f" and np.any(y != np.floor(y)):
+        raise ArrayError("Unknown label type: continuous. A classifier's labels name classes; these are numbers")
+    try:
+        found = np.unique(y)
+    except TypeError as error:
+        raise ArrayError("Unknown label type: unknown. Labels are numbers or words") from error
+    if classes is not None:
+        stated = np.unique(np.asarray(classes))
+        if len(stated) != 2:
+            raise ArrayError(f"'classes' names the two classes, found {classes!r}")
+        if not np.all(np.isin(found, stated)):
+            raise ArrayError(f"a label is none of the classes {stated.tolist()}; correct it, or drop its row")
+        return stated
+    if len(found) > 2:
+        raise ArrayError(
+            f"Only binary classification is supported. The type of the target is multiclass: {len(found)} classes."
+        )
+    if len(found) < 2:
+        raise ArrayError(
+            "these labels are of 1 class, and a classifier tells two apart: state both, classes=(0, 1), which keeps it "
+            "private that only one occurs"
+        )
+    return found
 
 
 @final
@@ -104,14 +138,7 @@ class PrivateLogisticRegression(Estimator):
         if self.policy is not None:
             fit_under_policy(self, X, y)
             return self
-        if self.label is not None or self.spend is not None or self.features is not None:
-            raise UnsupportedCombination(
-                "'label', 'features' and 'spend' go with a policy; on plain arrays say epsilon="
-            )
-        ledger = usable_ledger(self.ledger)
-        column_names(X)
-        table = numbers(X)
-        labels = one_response_each(y, len(table))
+        ledger, table, labels = checked_arrays(self, X, y)
         classes = two_classes(labels, self.classes)
         prepared, unscaled = prepared_logistic(self, table, labels == classes[1])
         self.release_ = charged_fit(self, prepared, ledger)

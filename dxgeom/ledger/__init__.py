@@ -20,9 +20,9 @@ if TYPE_CHECKING:
         verify_ledger as verify_ledger,
     )
     from dxgeom.ledger.ledger import Ledger as Ledger
-    from dxgeom.ledger.lookup import Found as Found
-    from dxgeom.ledger.moves.to_server import move_ledger as move_ledger
-    from dxgeom.ledger.sums import Allotment as Allotment
+    from dxgeom.ledger.history import Found as Found
+    from dxgeom.ledger.migration import move_ledger as move_ledger
+    from dxgeom.ledger.book import Allotment as Allotment
     from dxgeom.metrics.data_set import DataSet as DataSet
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Final, final
 
 from dxgeom.errors import LedgerError, LedgerUnreachable
+from dxgeom.ledger.answer_files import AnswerFiles, Written, tidy_drafts
 from dxgeom.ledger.book import Book
-from dxgeom.ledger.chronicle import Chronicle, Page
-from dxgeom.ledger.entry import Entry
-from dxgeom.ledger.refusals import altered, unusable
-from dxgeom.ledger.stores.answer_files import AnswerFiles, Written
-from dxgeom.ledger.stores.leftovers import tidy_drafts
-from dxgeom.ledger.stores.sqlite_layout import plain_errors
-from dxgeom.ledger.stores.store import Session
+from dxgeom.ledger.chronicle import Chronicle, Page, Session
+from dxgeom.ledger.entry import Entry, altered, unusable
+from dxgeom.ledger.sqlite_layout import plain_errors
 from dxgeom.ledger.tables import ANSWERS, BESIDE, INSIDE, Field, Table, commitment_of, digest_of
 
 INSIDE_BYTES: Final = 2**16

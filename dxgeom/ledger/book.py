@@ -2,17 +2,94 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Final, final
 
-from dxgeom.ledger.entry import Account, Accounts, Entry, exact
-from dxgeom.ledger.refusals import altered, unusable
-from dxgeom.ledger.sums import ALL, Allotment, Sums
+from dxgeom.ledger.entry import Account, Accounts, Entry, altered, exact, unusable
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, commitment_of, seal_of
 from dxgeom.metrics.data_set import DataSet
 from dxgeom.privacy.currencies import CONCENTRATED, PURE, Currency, currency_of
+
+ALL: Final = 0
+"""Stands for all accounts together."""
+
+
+@final
+@dataclass(frozen=True)
+class Allotment:
+    """A part of an account, for an owner: a user, a team or a purpose.
+
+    ``edition``: whose spends are counted where editions have other people, else None. ``remaining``: what the owner can
+    still spend, if the account's and the data set's budgets allow it. Where squares add up ``spent`` is the root of the
+    sum of squares, *rounded up*, and ``remaining`` the root of what is left of the amount's square, *rounded down*.
+    """
+
+    account: int
+    owner: str
+    edition: str | None
+    amount: Fraction
+    spent: Fraction
+    remaining: Fraction
+
+
+@final
+class Sums:
+    """Sums of spends so far. Where editions have other people each has its own, besides what was spent before that.
+
+    All amounts here are as the ledger's currency counts them: spends, allotments and budgets, or the squares of these.
+    """
+
+    def __init__(self) -> None:
+        self.disjoint = False
+        self._accounts: dict[tuple[int, str | None], Fraction] = defaultdict(Fraction)
+        self._parts: dict[tuple[int, str | None, str | None], Fraction] = defaultdict(Fraction)
+        self._allotted: dict[tuple[int, str], Fraction] = {}
+
+    def add(self, account: int, owner: str | None, edition: str | None, added: Fraction) -> None:
+        """Count an entry: against its owner's allotment if he has one by now, else against what is not allotted."""
+        counted = edition if self.disjoint else None
+        for whose in (account, ALL):
+            self._accounts[whose, counted] += added
+        self._parts[account, self.part(account, owner), counted] += added
+
+    def allot(self, account: int, owner: str, amount: Fraction) -> None:
+        """Give an owner this much of an account from now on, in place of what he had."""
+        self._allotted[account, owner] = amount
+
+    def spent(self, account: int, edition: str | None) -> Fraction:
+        """By an account, or by :data:`ALL`."""
+        before = self._accounts[account, None]
+        return before + self._accounts[account, edition] if self.disjoint and edition is not None else before
+
+    def part(self, account: int, owner: str | None) -> str | None:
+        """The owner if a part of the account is his, None for what is not allotted."""
+        return owner if owner is not None and (account, owner) in self._allotted else None
+
+    def spent_of_part(self, account: int, part: str | None, edition: str | None) -> Fraction:
+        """Of an owner's part, or of what is not allotted (None)."""
+        before = self._parts[account, part, None]
+        return before + self._parts[account, part, edition] if self.disjoint and edition is not None else before
+
+    def allotted(self, account: int) -> dict[str, Fraction]:
+        """What each owner was given of an account."""
+        return {owner: amount for (number, owner), amount in self._allotted.items() if number == account}
+
+    def size_of_part(self, account: int, part: str | None, budget: Fraction) -> Fraction:
+        """What was given to an owner, or what of the budget was given to none (None)."""
+        return budget - sum(self.allotted(account).values()) if part is None else self._allotted[account, part]
+
+    def most_spent(self, account: int, part: str | None) -> Fraction:
+        """:meth:`spent_of_part` of the edition in which it is most."""
+        editions = {edition for number, _, edition in [*self._parts] if number == account} | {None}
+        return max(self.spent_of_part(account, part, edition) for edition in editions)
+
+    def largest_allotment(self, account: int, owner: str, budget: Fraction) -> Fraction:
+        """What an owner can be given at most: the budget less what others have, and what was spent of no allotment."""
+        others = sum(amount for name, amount in self.allotted(account).items() if name != owner)
+        return budget - others - self.most_spent(account, None)
 
 
 @final
@@ -144,7 +221,7 @@ class Book:
 
     def _add_data_set(self, record: Record, row: dict[str, Any]) -> None:
         self.declared += 1
-        budget = None if row["budget"] is None else self._exact(row["budget"], "the data set's budget")
+        budget = None if row["budget"] is None else exact(row["budget"], "the data set's budget", self.described)
         known = self.data_set
         changes = (self.ledger not in ("", row["ledger"])) or (
             known.name is not None and (row["name"] != known.name or (row["people"] == DISJOINT) != self.disjoint)
@@ -164,7 +241,7 @@ class Book:
             raise unusable(self.described, counts)
         if self.accounts and row["currency"] != self.currency.name:
             raise altered(self.described, f"row {record.position} counts in another currency than the rows before it")
-        budget = self._exact(row["budget"], "its budget")
+        budget = exact(row["budget"], "its budget", self.described)
         self.accounts.append(
             KeptAccount(row["number"], row["policy_name"], row["policy_fingerprint"], budget, row["currency"])
         )
@@ -182,7 +259,7 @@ class Book:
             raise altered(self.described, f"entry {number} has the key of another, or lacks its edition")
         if row["commitment"] is None and self.entries and self.entries[-1].commitment is not None:
             raise altered(self.described, f"entry {number} commits to no secret, and the one before it does")
-        spend = self._exact(row["spend"], f"the spend of entry {number}")
+        spend = exact(row["spend"], f"the spend of entry {number}", self.described)
         account, edition, owner = row["account"], row["edition"], row["owner"]
         counted, added = self.currency.counted, self.currency.counted(spend)
         budget = counted(self.accounts[account - 1].budget)
@@ -230,7 +307,9 @@ class Book:
         if row["number"] != self.allotted or not 1 <= row["account"] <= len(self.accounts) or not row["owner"]:
             raise altered(self.described, f"row {record.position} divides no account, or for nobody")
         account, owner = row["account"], row["owner"]
-        stated = Fraction(0) if row["amount"] == "0" else self._exact(row["amount"], f"the allotment of '{owner}'")
+        stated = (
+            Fraction(0) if row["amount"] == "0" else exact(row["amount"], f"the allotment of '{owner}'", self.described)
+        )
         amount, budget = map(self.currency.counted, (stated, self.accounts[account - 1].budget))
         most = self.sums.largest_allotment(account, owner, budget)
         if not self.sums.most_spent(account, owner) <= amount <= most:
@@ -252,9 +331,3 @@ class Book:
             for owner, size in self.sums.allotted(account).items()
             for spent in [self.sums.spent_of_part(account, owner, counted)]
         )
-
-    def _exact(self, text: str, what: str) -> Fraction:
-        try:
-            return exact(text)
-        except ValueError as error:
-            raise altered(self.described, f"{what} is no positive fraction in lowest terms") from error

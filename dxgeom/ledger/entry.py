@@ -1,4 +1,4 @@
-"""What a ledger speaks of: accounts, and entries; and which numbers and texts it can hold."""
+"""What a ledger speaks of: accounts and entries; which numbers and texts it can hold, and how it refuses."""
 
 from __future__ import annotations
 
@@ -6,12 +6,31 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Final, final
 
-from dxgeom.errors import LedgerError
+from dxgeom.errors import LedgerBusy, LedgerError
 from dxgeom.metrics.data_set import UNNAMED, DataSet
 from dxgeom.privacy.currencies import PURE, Privacy
 from dxgeom.universe.columns import plain
+
+RESTORE: Final = "restore it from a copy that is not older than the last release"
+"""What to do about a ledger that is damaged."""
+
+
+def unusable(described: str, reason: str) -> LedgerError:
+    """The error that says why a ledger is refused."""
+    return LedgerError(f"the ledger {described} cannot be used: {reason}")
+
+
+def busy(described: str, reason: str) -> LedgerBusy:
+    """The error about a ledger that others kept for too long."""
+    return LedgerBusy(str(unusable(described, f"{reason}; try again")))
+
+
+def altered(described: str, what: str) -> LedgerError:
+    """The error about a ledger that is not what was written."""
+    return unusable(described, f"it was altered: {what}; {RESTORE}")
+
 
 NEW_LEDGER = "this ledger is new: releases about the same data in another ledger are not counted"
 """What is said of the first entry of a ledger: no file can tell that another one lies elsewhere."""
@@ -113,15 +132,12 @@ class Entry:
         return "; ".join([*said, *([] if self.accounts is None else [str(self.accounts)])]) or None
 
 
-def exact(text: str) -> Fraction:
-    """The positive fraction that a ledger holds as text.
-
-    Raises: ValueError when the text is not one in lowest terms.
-    """
+def exact(text: str, what: str, described: str) -> Fraction:
+    """The positive fraction that the ledger ``described`` holds as text. Raises: LedgerError for other text."""
     match = _EXACT.fullmatch(text)
     number = Fraction(int(match[1]), int(match[3] or 1)) if match else None
     if number is None or str(number) != text:
-        raise ValueError("not a positive fraction in lowest terms")
+        raise altered(described, f"{what} is no positive fraction in lowest terms")
     return number
 
 

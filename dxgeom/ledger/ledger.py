@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,20 +14,27 @@ from secrets import token_hex
 from types import NoneType, TracebackType
 from typing import Any, final
 
-from dxgeom.arguments import require
+from dxgeom.arguments import described, require
 from dxgeom.displayed import Displayed
+from dxgeom.errors import LedgerError, WrongArgument
 from dxgeom.ledger.answers import Receipt, answer_in, append_with_room, book_waiting, keep_answer
-from dxgeom.ledger.belonging import checked, kept_account, new_book, open_account
-from dxgeom.ledger.book import Book
+from dxgeom.ledger.book import Allotment, Book
+from dxgeom.ledger.charging import (
+    allotments_of,
+    charge_request,
+    charge_row,
+    checked,
+    checked_parts,
+    divide,
+    kept_account,
+    new_book,
+    open_account,
+    remaining_of,
+)
 from dxgeom.ledger.chronicle import Chronicle, Uncopied
-from dxgeom.ledger.dividing import allotments_of, checked_parts, divide
-from dxgeom.ledger.entry import Account, Entry, storable
-from dxgeom.ledger.history import history_of
-from dxgeom.ledger.lookup import Found, check_same, entry_of
-from dxgeom.ledger.refusals import made_by_hand, unusable
-from dxgeom.ledger.spending import asked, charge_row, remaining_of
-from dxgeom.ledger.stores.stores import store_at
-from dxgeom.ledger.sums import Allotment
+from dxgeom.ledger.entry import Account, Entry, storable, unusable
+from dxgeom.ledger.history import Found, check_same, entry_of, history_of
+from dxgeom.ledger.stores import store_at
 from dxgeom.ledger.tables import Record, commitment_of
 from dxgeom.metrics.data_set import UNNAMED, DataSet
 from dxgeom.privacy.currencies import PURE, Privacy
@@ -47,8 +55,11 @@ class Ledger(Displayed, Uncopied):
 
     def __init__(self, chronicle: Chronicle, account: Account | None = None) -> None:
         if not isinstance(chronicle, Chronicle) or account is None:
-            raise made_by_hand(chronicle)
-        self._chronicle, self._account = chronicle, account
+            raise WrongArgument(
+                f"a ledger is opened and not made; found {described(chronicle)}: a release opens the one that it is "
+                "given the name of, plan.release(…, ledger='my.db'); by hand it is dx.Ledger.open('my.db', …)"
+            )
+        self._held, self._account = chronicle, account
         self._closed = False
         # Only a file that was not there when this object was made is begun: one that vanished is not begun anew.
         self._new = not chronicle.store.exists()
@@ -69,9 +80,10 @@ class Ledger(Displayed, Uncopied):
         """Opens the ledger at ``path``, or begins one if there is none: in a file, or on a server by its URL.
 
         ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs. ``data_set``: which
-        data the policy is about; a named data set's takes several policies. ``policy``: its text, for ``told``.
-        ``currency``: how spends add up, "pure" (sums) or "concentrated" (squares), as in the ledger's first account.
-        ``alike``: whether another policy's text means the same, whose account then is this one's, too.
+        data the policy is about; a named data set's takes several policies. ``policy``: its text, for
+        :meth:`disclosed_loss`. ``currency``: how spends add up, "pure" (sums) or "concentrated" (squares), as in the
+        ledger's first account. ``alike``: whether another policy's text means the same, whose account then is this
+        one's, too.
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
         """
@@ -117,7 +129,7 @@ class Ledger(Displayed, Uncopied):
     @property
     def file(self) -> str | None:
         """Where it is kept, None for a ledger in memory."""
-        return self._chronicle.store.path
+        return self._held.store.path
 
     def charge(
         self,
@@ -139,8 +151,7 @@ class Ledger(Displayed, Uncopied):
         Raises: BudgetExceeded, with nothing spent; LedgerError when the ledger cannot be written or the key is taken
         (the release must not happen; at worst budget is lost).
         """
-        wanted, secret = asked(spend, purpose, plan_fingerprint, key, owner, reserve), token_hex(32)
-        self._refuse_if_closed()
+        wanted, secret = charge_request(spend, purpose, plan_fingerprint, key, owner, reserve), token_hex(32)
         if self._new:
             # A new ledger has the whole budget: what this refuses, a file would refuse, too.
             book, records = new_book(self._account)
@@ -156,7 +167,6 @@ class Ledger(Displayed, Uncopied):
 
         Raises: LedgerError.
         """
-        self._refuse_if_closed()
         self._begin()
         with self._chronicle.writing() as page:
             before = page.book.position
@@ -169,7 +179,6 @@ class Ledger(Displayed, Uncopied):
 
         Raises: LedgerError for a ledger in a file, which the system guards; or without the right to grant.
         """
-        self._refuse_if_closed()
         self._chronicle.store.grant(storable(role, "role"))
 
     def allot(self, parts: Mapping[str, Fraction]) -> tuple[Allotment, ...]:
@@ -181,7 +190,6 @@ class Ledger(Displayed, Uncopied):
         Returns: the whole division, as :meth:`allotments`.
         Raises: BudgetExceeded for more than there is; LedgerError for less than an owner has spent.
         """
-        self._refuse_if_closed()
         wanted = checked_parts(parts)
         self._begin()
         with self._chronicle.writing() as page:
@@ -202,7 +210,6 @@ class Ledger(Displayed, Uncopied):
         Raises: LedgerError when the entry has an answer, which stays as it is, or is another's; or when neither ledger
         nor file can be written, which reserved room excludes but for a broken disk.
         """
-        self._refuse_if_closed()
         require(answer, (bytes, str), "answer", "give it as it was shown")
         content = answer if isinstance(answer, bytes) else answer.encode("utf-8", "surrogatepass")
         if not isinstance(entry, Entry):
@@ -216,7 +223,6 @@ class Ledger(Displayed, Uncopied):
         Raises: LedgerError when the key is that of another plan, spend, policy or edition of the data, or of another
         role where a server vouches for who charged.
         """
-        self._refuse_if_closed()
         require(key, str, "key", "give the name that the release was given")
         if self._new and not self._chronicle.store.exists():
             return None
@@ -234,7 +240,6 @@ class Ledger(Displayed, Uncopied):
 
         Raises: LedgerError for an entry that is not there, or an answer that was altered.
         """
-        self._refuse_if_closed()
         with self._chronicle.reading() as (book, session):
             return answer_in(self._chronicle.store.files, book, session, entry_of(book, entry))
 
@@ -257,15 +262,20 @@ class Ledger(Displayed, Uncopied):
         with self._book() as book:
             return tuple(book.entries)
 
-    def told(self, policy: Any, **more: Any) -> Any:
+    def disclosed_loss(self, policy: Any, **more: Any) -> Any:
         """What all releases so far may have told: :func:`dxgeom.disclosure.disclosed_loss` of this ledger as it is."""
         with self._book() as book:
             return import_module("dxgeom.disclosure.all_releases").disclosed_loss(history_of(book, {}), policy, **more)
 
+    def told(self, policy: Any, **more: Any) -> Any:
+        """The old name of :meth:`disclosed_loss`, for one version more."""
+        warnings.warn("Ledger.told is Ledger.disclosed_loss now", DeprecationWarning, stacklevel=2)
+        return self.disclosed_loss(policy, **more)
+
     def close(self) -> None:
         """Ends the use of this object; the file stays."""
         self._closed = True
-        self._chronicle.store.close()
+        self._held.store.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -277,15 +287,39 @@ class Ledger(Displayed, Uncopied):
 
     @contextmanager
     def _book(self) -> Iterator[Book]:
-        self._refuse_if_closed()
         with self._chronicle.reading() as (book, _):
             yield book
 
-    def _refuse_if_closed(self) -> None:
+    @property
+    def _chronicle(self) -> Chronicle:
+        """Raises: LedgerError once the ledger was closed."""
         if self._closed:
-            raise unusable(self._chronicle.store.described, "it was closed; open it again")
+            raise unusable(self._held.store.described, "it was closed; open it again")
+        return self._held
 
     def _begin(self, records: list[Record] | None = None) -> None:
         if self._new and not self._chronicle.store.exists():
             self._chronicle.store.begin(new_book(self._account)[1] if records is None else records)
         self._new = False
+
+
+@contextmanager
+def ledger_of(ledger: str | Path | Ledger, account: Account) -> Iterator[Ledger]:
+    """The ledger, open for this account; closed at the end if it was named by its path.
+
+    A new file is begun with the first charge that it takes, and not before.
+    Raises: LedgerError when it cannot be used, or is another policy's.
+    """
+    if isinstance(ledger, Ledger):
+        kept = ledger.account
+        if (kept.policy_fingerprint, kept.budget, kept.currency, kept.data_set) != (
+            account.policy_fingerprint,
+            account.budget,
+            account.currency,
+            account.data_set if account.data_set.name is not None else kept.data_set,
+        ):
+            raise LedgerError("this open ledger belongs to another policy or budget than the plan; nothing was spent")
+        yield ledger
+        return
+    with Ledger.at(ledger, account) as opened:
+        yield opened

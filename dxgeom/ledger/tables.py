@@ -141,6 +141,8 @@ ALLOTMENTS: Final = Table(
 
 TABLES: Final = (DATA_SETS, ACCOUNTS, POLICIES, ENTRIES, ANSWERS, ALLOTMENTS)
 
+LATER_COLUMNS: Final = tuple((table, column) for table in TABLES for column in table.columns if column.since > FORMAT)
+
 SHARED: Final = "shared"
 DISJOINT: Final = "disjoint"
 INSIDE: Final = "inside"

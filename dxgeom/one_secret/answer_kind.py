@@ -1,4 +1,4 @@
-"""What a mechanism that a task can name is: what it needs of the secrets, and how its answers are told."""
+"""What a mechanism that a task can name is: what it needs of the secrets, and its answers as they are shown."""
 
 from __future__ import annotations
 
@@ -9,9 +9,28 @@ from fractions import Fraction
 from typing import Any, ClassVar, Final, final
 
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
-from dxgeom.one_secret.secret_answer import SecretAnswer
 from dxgeom.one_secret.secrets import Secrets
 from dxgeom.one_secret.task import SecretTask
+
+
+@final
+@dataclass(frozen=True)
+class SecretAnswer:
+    """What was answered: ``value``, a word, an exact number as text, or coordinates; ``unit``; in words, ``told``.
+
+    ``errors``: what is known of its error, from public facts.
+    """
+
+    value: Any
+    told: str
+    unit: str
+    errors: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer ready for JSON."""
+        unit = {"unit": self.unit} if self.unit else {}
+        return {"value": self.value, "told": self.told, **unit, "errors": list(self.errors)}
+
 
 LEVEL: Final = 0.95
 """Of the statements about errors."""
@@ -23,7 +42,7 @@ class ReadyAnswer:
     """A mechanism, and what its answers are in words. ``errors``: what is known of them before any is drawn."""
 
     mechanism: SecretMechanism[Any]
-    said: Callable[[Any], SecretAnswer]
+    present: Callable[[Any], SecretAnswer]
     errors: tuple[str, ...]
 
 

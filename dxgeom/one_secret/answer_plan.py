@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.one_secret.answer_kind import ReadyAnswer
-from dxgeom.one_secret.answer_kinds import kind_of
+from dxgeom.one_secret.answer_kind import AnswerKind, ReadyAnswer, SecretAnswer
 from dxgeom.one_secret.data_set_policy import DataSetPolicy, load_policy_of_secrets
-from dxgeom.one_secret.data_set_secrets import data_set_secrets
-from dxgeom.one_secret.secret_answer import SecretAnswer
+from dxgeom.one_secret.data_sets import DataSetLayers, data_set_secrets
+from dxgeom.one_secret.near_answers import Lines, Planar
 from dxgeom.one_secret.secrets import Secrets, secrets_of
+from dxgeom.one_secret.table_answers import Tables
 from dxgeom.one_secret.task import WORDS, SecretTask, load_task, task_from_dict
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.release import Release
@@ -27,6 +27,15 @@ from dxgeom.policy.policy import Policy
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
+
+
+ANSWERS: Final[tuple[AnswerKind, ...]] = (Tables(), Lines(), Planar(), DataSetLayers())
+"""All of them."""
+
+
+def kind_of(word: str) -> AnswerKind:
+    """What answers by that word."""
+    return next(kind for kind in ANSWERS if word in kind.words)
 
 
 @final
@@ -86,7 +95,7 @@ class AnswerPlan:
         return release_as(
             order,
             mechanism,
-            lambda answer, *_: blank if answer is blank else self.prepared.said(answer),
+            lambda answer, *_: blank if answer is blank else self.prepared.present(answer),
             blank,
             secret,
             ledger,
@@ -136,7 +145,7 @@ def plan_answer(
     asked, amount = _task(task), exact_amount(spend, "spend")
     loaded = policy if isinstance(policy, Policy | DataSetPolicy) else load_policy_of_secrets(policy)
     kind = kind_of(asked.answer)
-    for key in asked.said:
+    for key in asked.stated:
         if key not in kind.keys:
             raise UnsupportedCombination(f"'{key}' says nothing to {asked.answer}: leave it out")
     secrets = _secrets(loaded, asked)

@@ -12,15 +12,15 @@ from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, Wit
 
 from dxgeom.errors import PolicyError
 from dxgeom.mechanisms.metric_space.database_queries import DatabasePolicy, Under
+from dxgeom.one_secret.task import note_problem
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.policy.source.fields import Epsilon, Positive, whole_from_1
 from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import PolicyText
-from dxgeom.policy.source.tree_places import as_data, key_span_at, kind_of, node_at, span_at
+from dxgeom.policy.source.tree_places import as_data
 from dxgeom.policy.source.yaml_tree import Mapping, read_tree
 from dxgeom.policy.syntax.writing import text_of_data
-from dxgeom.universe.wording import did_you_mean, shown
 
 _POLICIES: Final = Language("policy", "dx.one_secret.data_set_policy_from_dict", "data", PolicyError)
 _STRICT: Final = ConfigDict(extra="forbid", frozen=True)
@@ -109,7 +109,7 @@ def _policy_of(text: PolicyText) -> DataSetPolicy:
             made = DataSetSyntax.model_validate(as_data(root))
         except ValidationError as error:
             for problem in error.errors(include_url=False, include_input=False):
-                _report(root, problem, mistakes)
+                _note(root, problem, mistakes)
         if made is not None and (made.graphs is None) == (made.database is None):
             mistakes.add("DX107", root.span, "a policy of data sets has the key 'graphs' or the key 'database'")
     if made is None or mistakes:
@@ -123,23 +123,8 @@ def _policy_of(text: PolicyText) -> DataSetPolicy:
     return DataSetPolicy(made.policy, made.budget, made.graphs, described)
 
 
-def _report(root: Mapping, problem: Any, mistakes: Mistakes) -> None:
-    path = tuple(problem["loc"])
-    key, node = str(path[-1]), node_at(root, path)
+def _note(root: Mapping, problem: Any, mistakes: Mistakes) -> None:
     models: dict[object, type[BaseModel]] = {"graphs": GraphsSyntax, "database": DatabaseSyntax}
+    path = problem["loc"]
     known = tuple((models[path[0]] if len(path) > 1 else DataSetSyntax).model_fields)
-    match problem["type"]:
-        case "extra_forbidden":
-            mistakes.add(
-                "DX105", key_span_at(root, path), f"the key {shown(key)} is not known here", did_you_mean(key, known)
-            )
-        case "missing":
-            mistakes.add(
-                "DX107", span_at(root, path[:-1]), f"the key {shown(key)} is missing", f"known here: {', '.join(known)}"
-            )
-        case str(code) if code.startswith("DX"):
-            advice = str(problem.get("ctx", {}).get("advice", ""))
-            mistakes.add(code, span_at(root, path), f"{shown(key)}: {problem['msg']}, found {kind_of(node)}", advice)
-        case _:
-            wanted = str(problem.get("ctx", {}).get("expected", "something else"))
-            mistakes.add("DX108", span_at(root, path), f"{shown(key)}: found {kind_of(node)}, expected {wanted}")
+    note_problem(root, problem, mistakes, known, f"known here: {', '.join(known)}")

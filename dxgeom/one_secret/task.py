@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping as Map
+from collections.abc import Sequence
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias, final
@@ -16,7 +17,7 @@ from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.strangers import is_policy, note_no_mapping
 from dxgeom.policy.source.text import PolicyText
-from dxgeom.policy.source.tree_places import as_data, key_span_at, kind_of, node_at
+from dxgeom.policy.source.tree_places import as_data, key_span_at, kind_of, node_at, span_at
 from dxgeom.policy.source.yaml_tree import Mapping, Node, read_tree
 from dxgeom.policy.syntax.schema import DIALECT
 from dxgeom.policy.syntax.writing import text_of_data
@@ -102,7 +103,7 @@ class SecretTask(BaseModel):
     stretch: Positive | None = Field(None, description="How much longer than distances a spanner's paths may be.")
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def stated(self) -> tuple[str, ...]:
         """The keys that say something beyond the mechanism."""
         return tuple(sorted(self.model_fields_set - {"answer"}))
 
@@ -154,28 +155,24 @@ def _checked(root: Node, mistakes: Mistakes) -> SecretTask | None:
         return SecretTask.model_validate(as_data(root))
     except ValidationError as error:
         for problem in error.errors(include_url=False, include_input=False):
-            _report(root, problem, mistakes)
+            note_problem(root, problem, mistakes, tuple(SecretTask.model_fields), _BEGIN)
         return None
 
 
-def _report(root: Mapping, problem: Any, mistakes: Mistakes) -> None:
-    key = str(problem["loc"][0])
-    node, advice = node_at(root, (key,)), str(problem.get("ctx", {}).get("advice", ""))
+def note_problem(root: Mapping, problem: Any, mistakes: Mistakes, known: Sequence[str], missing: str) -> None:
+    """Note what pydantic found wrong with a file, at its place. Args: ``known``: the keys that there are at that place;
+    ``missing``: what to do where one of them is missing."""
+    path = tuple(problem["loc"])
+    key, node, context = str(path[-1]), node_at(root, path), problem.get("ctx", {})
     match problem["type"]:
         case "extra_forbidden":
-            known = tuple(SecretTask.model_fields)
-            mistakes.add(
-                "DX105", key_span_at(root, (key,)), f"the key {shown(key)} is not known here", did_you_mean(key, known)
-            )
+            unknown = f"the key {shown(key)} is not known here"
+            mistakes.add("DX105", key_span_at(root, path), unknown, did_you_mean(key, tuple(known)))
         case "missing":
-            mistakes.add("DX107", root.span, f"the key {shown(key)} is missing", _BEGIN)
-        case "literal_error":
-            wanted = str(problem.get("ctx", {}).get("expected", ""))
-            span = root.span if node is None else node.span
-            mistakes.add("DX108", span, f"{shown(key)}: {wanted} is expected here, found {kind_of(node)}")
+            mistakes.add("DX107", span_at(root, path[:-1]), f"the key {shown(key)} is missing", missing)
         case str(code) if code.startswith("DX"):
-            span = root.span if node is None else node.span
-            mistakes.add(code, span, f"{shown(key)}: {problem['msg']}, found {kind_of(node)}", advice)
+            found = f"{shown(key)}: {problem['msg']}, found {kind_of(node)}"
+            mistakes.add(code, span_at(root, path), found, str(context.get("advice", "")))
         case _:
-            span = root.span if node is None else node.span
-            mistakes.add("DX108", span, f"{shown(key)}: found {kind_of(node)}, which it cannot be", advice)
+            wanted = str(context.get("expected", "something else"))
+            mistakes.add("DX108", span_at(root, path), f"{shown(key)}: found {kind_of(node)}, expected {wanted}")

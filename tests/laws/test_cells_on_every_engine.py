@@ -22,8 +22,8 @@ from reference.nasty_cells import NASTY, Nasty
 from services.tables import SERVERS, PostgresTables
 
 import dxgeom as dx
-from dxgeom.engines.failures import QUIET
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.engines.watching import QUIET
 from dxgeom.errors import DataError
 from dxgeom.metrics.components import components_of
 from dxgeom.universe.universe import Universe

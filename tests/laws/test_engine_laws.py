@@ -16,19 +16,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from reference.rows_of_people import People
+from reference.rows_of_people import People, people_in
 from services.tables import HERE, SERVERS
 
 import dxgeom as dx
+from dxgeom.engines import counted_tables
+from dxgeom.engines.counted_tables import table_counts, tallied_by_row, tallied_in_groups
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.likenesses import repeated_identifiers
-from dxgeom.engines.marginals import grouped_tables
-from dxgeom.engines.marginals.grouped_tables import tallied_in_groups
-from dxgeom.engines.marginals.table_counts import table_counts
-from dxgeom.engines.marginals.tables_of_rows import tallied_by_row
-from dxgeom.engines.people import columns_of, people_in
+from dxgeom.engines.opening import ENGINES, engine_of, opened
+from dxgeom.engines.people import columns_of
 from dxgeom.engines.reading import plan_reading
-from dxgeom.engines.tables.sources import ENGINES, engine_of, opened
 from dxgeom.errors import DataError
 from dxgeom.universe.people.people import People as StatedPeople
 from dxgeom.universe.universe import Universe
@@ -218,12 +216,12 @@ def tables_of(universe: Universe) -> MarginalQueries:
     return MarginalQueries.of(universe, [*([name] for name in names), *([names] if len(names) > 1 else []), []])
 
 
-@pytest.mark.parametrize("most", [0, grouped_tables.MOST_GROUPINGS], ids=["row by row", "grouped"])
+@pytest.mark.parametrize("most", [0, counted_tables.MOST_GROUPINGS], ids=["row by row", "grouped"])
 @pytest.mark.parametrize("name", TABLES)
 def test_whole_tables_are_what_the_histogram_adds_up_to(
     keep: Callable[[pa.Table], Any], name: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(grouped_tables, "MOST_GROUPINGS", most)
+    monkeypatch.setattr(counted_tables, "MOST_GROUPINGS", most)
     universe, table = TABLES[name]
     histogram = histogram_of_table(table, universe, outside="drop")
     counts = histogram.counts.reshape(universe.shape)

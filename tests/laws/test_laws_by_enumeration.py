@@ -24,7 +24,7 @@ from reference.stated_policy import stated_distances
 
 import dxgeom as dx
 from dxgeom.disclosure.all_releases import disclosed_loss
-from dxgeom.engines.marginals.table_counts import table_counts
+from dxgeom.engines.counted_tables import table_counts
 from dxgeom.geometry import hull_of_points
 from dxgeom.ledger.history import read_ledger
 from dxgeom.ledger.ledger import Ledger
@@ -47,7 +47,7 @@ from dxgeom.metrics.data_set import DataSet
 from dxgeom.metrics.verification import verify, verify_metric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.one_secret.answer_plan import plan_answer
-from dxgeom.one_secret.line_answers import Lines
+from dxgeom.one_secret.near_answers import Lines
 from dxgeom.one_secret.table_answers import Tables
 from dxgeom.universe.queries import LinearQueries
 

@@ -19,9 +19,9 @@ from dxgeom.ledger.chronicle import Chronicle
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.history import migrate_ledger, read_answer, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores.postgres.server_store import PostgresLedger
-from dxgeom.ledger.stores.sqlite_store import SqliteFile
-from dxgeom.ledger.stores.stores import STORES, store_at
+from dxgeom.ledger.postgres_store import PostgresLedger
+from dxgeom.ledger.sqlite_store import SqliteFile
+from dxgeom.ledger.stores import STORES, store_at
 from dxgeom.ledger.tables import ENTRIES
 from dxgeom.metrics.data_set import DataSet
 from dxgeom.privacy.currencies import CONCENTRATED

@@ -17,8 +17,8 @@ import pytest
 from reference.people_by_hand import COUNTING, as_table, codes_of, counted, policy_of, random_rows
 
 import dxgeom as dx
+from dxgeom.engines.counted_tables import table_counts
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.marginals.table_counts import table_counts
 from dxgeom.metrics.components import components_of
 
 TABLES = int(os.environ.get("DXGEOM_TABLES", "2"))

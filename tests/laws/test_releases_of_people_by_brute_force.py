@@ -39,8 +39,8 @@ from reference.people_by_hand import (
 import dxgeom as dx
 from dxgeom.errors import QueryError, UnsupportedCombination
 from dxgeom.learning import PrivateLinearRegression, PrivateLogisticRegression
-from dxgeom.learning.under_policy.linear_plan import plan_linear
-from dxgeom.learning.under_policy.models import policy_model
+from dxgeom.learning.linear_plan import plan_linear
+from dxgeom.learning.policy_model import policy_model
 from dxgeom.policy.source.content import folder_with
 from dxgeom.queries.queries_file import Asked
 from dxgeom.queries.syntax import KINDS as WORDS_OF_QUERIES

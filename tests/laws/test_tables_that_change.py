@@ -20,9 +20,9 @@ import pytest
 from services.tables import PostgresTables, as_parquet, as_sqlite
 
 import dxgeom as dx
-from dxgeom.engines import encoding
+from dxgeom.engines import cells
+from dxgeom.engines.counted_tables import table_counts
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.marginals.table_counts import table_counts
 from dxgeom.errors import DataError
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -39,14 +39,14 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], 
     """Has something done when the first rows are looked at, with all later passes still to come."""
 
     def then(change: Callable[[], Any]) -> None:
-        waiting, plain = [change], encoding.BatchEncoder.codes
+        waiting, plain = [change], cells.BatchEncoder.codes
 
         def codes(self: Any, *arguments: Any) -> Any:
             if waiting:
                 waiting.pop()()
             return plain(self, *arguments)
 
-        monkeypatch.setattr(encoding.BatchEncoder, "codes", codes)
+        monkeypatch.setattr(cells.BatchEncoder, "codes", codes)
 
     return then
 

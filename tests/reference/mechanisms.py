@@ -14,14 +14,14 @@ import numpy as np
 
 import dxgeom.learning
 import dxgeom.mechanisms
-from dxgeom.engines.marginals.table_counts import TableCounts
+from dxgeom.engines.counted_tables import TableCounts
 from dxgeom.learning.evaluation import ErrorCount, FewestErrors
-from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
-from dxgeom.learning.perturbed.losses import LogisticLoss
-from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
-from dxgeom.learning.totals.label_totals import LabelTotals
-from dxgeom.learning.totals.regression_totals import GRID, RegressionTotals, integer_totals
-from dxgeom.learning.under_policy.logistic_plan import plan_logistic
+from dxgeom.learning.features import Change, FeatureGroup, Features
+from dxgeom.learning.label_totals import LabelTotals
+from dxgeom.learning.logistic_plan import plan_logistic
+from dxgeom.learning.losses import LogisticLoss
+from dxgeom.learning.perturbation import ObjectivePerturbation
+from dxgeom.learning.regression_totals import GRID, RegressionTotals, integer_totals
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.engines.cells import BatchEncoder
+from dxgeom.engines.people import CountedPeople, whole_people
+from dxgeom.engines.reading import RecordReader
 
 
 @dataclass(frozen=True)
@@ -45,3 +52,36 @@ def kept(people: People, persons: Sequence[Any], places: Sequence[Any]) -> list[
         raise RefusedPeople
     at_most = 1 if people.at_most is None else people.at_most
     return sorted(row for rows in own.values() for _, row in sorted(rows)[:at_most])
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleBatch:
+    """Some people, each with all their rows.
+
+    ``starts``: (P + 1,) where each of P people begins among the groups, and where the last one ends; ``records``: (G,)
+    record types, ``OUTSIDE`` (-1) for rows in none; a person has each once, in increasing order; ``rows``: (G,) how
+    many rows of that person are of that type, at least 1.
+    """
+
+    starts: NDArray[np.int64]
+    records: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+
+def people_in(reader: RecordReader, people: CountedPeople) -> Iterator[PeopleBatch]:
+    """Everybody in a table, once each, in no order that means anything.
+
+    Args: ``reader``: of a table opened with the columns that :func:`columns_of` names.
+    Raises: DataError for rows that say no person.
+    """
+    encoder = BatchEncoder(reader.universe, reader.keys.coded)
+    for person, records, rows in whole_people(reader, people, lambda batch: encoder.indices(encoder.codes(batch))):
+        yield _put_together(person, records, rows)
+
+
+def _put_together(person: NDArray[np.int64], records: NDArray[np.int64], rows: NDArray[np.int64]) -> PeopleBatch:
+    order = np.lexsort((records, person))
+    person, records, rows = person[order], records[order], rows[order]
+    new = np.flatnonzero((np.diff(person, prepend=-1) != 0) | (np.diff(records, prepend=-2) != 0))
+    starts = np.flatnonzero(np.diff(person[new], prepend=-1, append=-1))
+    return PeopleBatch(starts.astype(np.int64), records[new], np.add.reduceat(rows, new))

@@ -13,9 +13,9 @@ from dxgeom.cli.terminal.printing import print_table, print_warnings
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
+    from dxgeom.ledger.book import Allotment
     from dxgeom.ledger.history import History
     from dxgeom.ledger.ledger import Ledger
-    from dxgeom.ledger.sums import Allotment
     from dxgeom.metrics.data_set import DataSet
 
 AccountPolicy: TypeAlias = Annotated[

@@ -33,7 +33,7 @@ def move(
       dxgeom ledger move privacy.db postgresql://keeper@db.example/privacy?ledger=clinic --grant analysts
     """
     with refusals(output):
-        from dxgeom.ledger.moves.to_server import move_ledger
+        from dxgeom.ledger.migration import move_ledger
 
         history = move_ledger(ledger, server, grant=grant or [])
         last = None if history.receipt is None else receipt_text(*history.receipt)

@@ -79,7 +79,7 @@ def _write(history: History, ledger: str, entry: int | None, target: Path) -> No
     Raises: LedgerError, DataError, UnsupportedCombination.
     """
     from dxgeom.cli.ledgers.kept_records import has_records, kept_records
-    from dxgeom.engines.results.answer_files import is_table_file, write_batches
+    from dxgeom.engines.answer_frames import is_table_file, write_batches
     from dxgeom.ledger.history import read_answer
 
     if entry is None or not is_table_file(target):
@@ -206,7 +206,7 @@ def _entry_csv(history: History, number: int, answer: bytes | None) -> None:
 
 
 def _entry_parquet(history: History, number: int, answer: bytes | None) -> None:
-    from dxgeom.engines.results.answer_files import write_batches
+    from dxgeom.engines.answer_frames import write_batches
 
     write_batches(iter([_table(history, number, answer)]), sys.stdout.buffer, ".parquet")
 

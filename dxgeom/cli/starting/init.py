@@ -17,9 +17,8 @@ from dxgeom.errors import DataError, PolicyError
 from dxgeom.progress_line import begun_by_a_kernel
 
 if TYPE_CHECKING:
-    from dxgeom.engines.tables.outlines import OutlinedColumn
-    from dxgeom.starting.declared import Declared
-    from dxgeom.starting.drafts import Draft
+    from dxgeom.engines.opening import OutlinedColumn
+    from dxgeom.starting.drafts import Declared, Draft
 
 MOST_VALUES = 200
 TableFile: TypeAlias = Annotated[Path, typer.Argument(help="The table: CSV or Parquet.", metavar="TABLE")]
@@ -81,7 +80,7 @@ def init(
 
 
 def _columns(table: Path, left_out: list[str]) -> list[OutlinedColumn]:
-    from dxgeom.engines.tables.outlines import outline_of
+    from dxgeom.engines.opening import outline_of
     from dxgeom.universe.wording import did_you_mean
 
     found = outline_of(table)
@@ -95,8 +94,8 @@ def _columns(table: Path, left_out: list[str]) -> list[OutlinedColumn]:
 def _declared(
     table: Path, columns: list[OutlinedColumn], public: list[str], values: list[str], ends: list[str]
 ) -> dict[str, Declared]:
-    from dxgeom.engines.tables.outlines import public_values
-    from dxgeom.starting.declared import Values, ends_of
+    from dxgeom.engines.opening import public_values
+    from dxgeom.starting.drafts import Values, ends_of
 
     found: dict[str, Declared] = {}
     for name in public:
@@ -139,7 +138,7 @@ def _asked(columns: list[OutlinedColumn], declared: dict[str, Declared]) -> dict
 
 
 def _understood(text: str, *, whole: bool) -> Declared | None:
-    from dxgeom.starting.declared import Values, ends_of
+    from dxgeom.starting.drafts import Values, ends_of
 
     if not text:
         return None

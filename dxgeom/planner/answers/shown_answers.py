@@ -136,19 +136,19 @@ class ShownAnswers(ABC):
 
     def to_arrow(self, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``pyarrow.Table``: see :meth:`dxgeom.Release.to_arrow`."""
-        from dxgeom.engines.results.answer_frames import arrow_table  # slow to load
+        from dxgeom.engines.answer_frames import arrow_table  # slow to load
 
         return arrow_table(self.columns(level, query, joint=joint))
 
     def to_pandas(self, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``pandas.DataFrame``. Raises: also MissingExtra without pandas."""
-        from dxgeom.engines.results.answer_frames import data_frame  # slow to load
+        from dxgeom.engines.answer_frames import data_frame  # slow to load
 
         return data_frame(self.columns(level, query, joint=joint))
 
     def to_polars(self, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``polars.DataFrame``. Raises: also MissingExtra without polars."""
-        from dxgeom.engines.results.answer_frames import polars_frame  # slow to load
+        from dxgeom.engines.answer_frames import polars_frame  # slow to load
 
         return polars_frame(self.columns(level, query, joint=joint))
 

@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.ledger.charge import ledger_of
-from dxgeom.ledger.ledger import Ledger
+from dxgeom.ledger.ledger import Ledger, ledger_of
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
 from dxgeom.planner.amounts import Amount, exact_amount

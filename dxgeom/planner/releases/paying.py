@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple, final
 
 from dxgeom.errors import AlreadyCharged
+from dxgeom.ledger.charging import no_allotment
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.spending import no_allotment
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.planner.releases.booking import Booking, shown_again_by

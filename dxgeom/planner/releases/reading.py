@@ -104,7 +104,7 @@ def _tables(
     quiet_data: bool,
 ) -> Read:
     """The counts of the tables that are asked for, and nothing else of the data."""
-    from dxgeom.engines.marginals.table_counts import TableCounts, table_counts
+    from dxgeom.engines.counted_tables import TableCounts, table_counts
 
     if hasattr(data, "cells") and hasattr(data, "total"):  # made up for a rehearsal
         found = TableCounts(data.cells, data.total)
@@ -148,8 +148,8 @@ def _histogram(
     count_column: str | None,
     quiet_data: bool,
 ) -> Histogram:
-    from dxgeom.engines.failures import muted
     from dxgeom.engines.histogram import Histogram, histogram_of_counts, histogram_of_table
+    from dxgeom.engines.watching import muted
 
     if outside not in ("refuse", "drop"):
         raise DataError(f"outside is 'refuse' or 'drop'; found {outside!r}")

@@ -76,7 +76,7 @@ def _series(planning: Planning, asked: SeriesTask) -> PartPlan:
 
 def _fit(planning: Planning, asked: FitTask) -> PartPlan:
     """By the room of models, which is above this one, and found by its name."""
-    found: PartPlan = import_module("dxgeom.learning.under_policy.fit_plans").plan_fit(planning, asked)
+    found: PartPlan = import_module("dxgeom.learning.fit_plans").plan_fit(planning, asked)
     return found
 
 

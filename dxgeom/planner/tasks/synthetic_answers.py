@@ -100,13 +100,13 @@ class SyntheticAnswers(ShownAnswers):
 
     def records_to_arrow(self) -> Any:
         """The synthetic records as a ``pyarrow.Table``."""
-        from dxgeom.engines.results.answer_frames import arrow_table  # slow to load
+        from dxgeom.engines.answer_frames import arrow_table  # slow to load
 
         return arrow_table(self.record_columns)
 
     def records_to_pandas(self) -> Any:
         """The synthetic records as a ``pandas.DataFrame``. Raises: MissingExtra."""
-        from dxgeom.engines.results.answer_frames import data_frame  # slow to load
+        from dxgeom.engines.answer_frames import data_frame  # slow to load
 
         return data_frame(self.record_columns)
 

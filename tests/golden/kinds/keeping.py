@@ -38,7 +38,7 @@ SPEND = "1/3"
 """Of plans that state none."""
 NEAR = 1e-9
 TIME = datetime.fromisoformat("2026-11-23T12:00:00+00:00")
-_CLOCKS = ("planner.releases.answer_once", "ledger.stores.sqlite_store", "ledger.ledger")
+_CLOCKS = ("planner.releases.answer_once", "ledger.sqlite_store", "ledger.ledger")
 
 
 @final

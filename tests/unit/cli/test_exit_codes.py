@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from dxgeom.cli.main import app
 from dxgeom.cli.terminal.outcomes import Outcome, outcome_of
 from dxgeom.errors import AlreadyCharged, DataError, LedgerBusy, LedgerUnreachable
+from dxgeom.ledger import sqlite_layout
 from dxgeom.ledger.history import read_ledger
-from dxgeom.ledger.stores import sqlite_layout
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 
 POLICY, QUERIES = str(POLICIES / "clinic" / "policy.yaml"), str(POLICIES / "clinic" / "queries.yaml")

@@ -358,7 +358,7 @@ def monthly_ledger(path: Path, target: Policy, fingerprints: Sequence[str]) -> L
 def test_many_releases_under_one_policy_are_told_as_a_curve(tmp_path: Path) -> None:
     with monthly_ledger(tmp_path / "a.db", MONTHLY, ["g"] * 6 + ["l"] * 6) as ledger:
         noises = {"g": "gaussian", "l": "pure"}
-        known, unknown = (ledger.told(MONTHLY, noises=one) for one in (noises, {}))
+        known, unknown = (ledger.disclosed_loss(MONTHLY, noises=one) for one in (noises, {}))
         assert known == disclosed_loss(read_ledger(tmp_path / "a.db"), MONTHLY, noises=noises)
     assert isinstance(known, Told) and isinstance(unknown, Told)
     curve, plain = known.curve, unknown.curve
@@ -378,9 +378,11 @@ def test_many_releases_under_one_policy_are_told_as_a_curve(tmp_path: Path) -> N
 def test_pure_releases_have_a_curve_once_it_says_more_than_their_sum(tmp_path: Path) -> None:
     pure = policy("a: [x, y, z]", "change: a, epsilon: 0.2", more="budget: 100\n")
     with monthly_ledger(tmp_path / "few.db", pure, ["p"] * 2) as few:
-        assert "curve" not in "\n".join(few.told(pure).lines())
+        assert "curve" not in "\n".join(few.disclosed_loss(pure).lines())
+        with pytest.warns(DeprecationWarning, match="disclosed_loss"):
+            assert few.told(pure).lines() == few.disclosed_loss(pure).lines()
     with monthly_ledger(tmp_path / "many.db", pure, ["p"] * 300) as many:
-        found = many.told(pure)
+        found = many.disclosed_loss(pure)
     assert isinstance(found, Told) and found.curve is not None and found.of_any == 15
     assert found.curve.at(0.2).ceiling == pytest.approx(15)
     assert found.curve.points[0].epsilon < 4.5

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.engines.opening import opened
 from dxgeom.engines.reading import plan_reading
-from dxgeom.engines.tables.sources import opened
 from dxgeom.universe.numbers.number_cells import RawNumbers
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, NumericAttribute, RangeAttribute
 from dxgeom.universe.reading.optional import OptionalAttribute

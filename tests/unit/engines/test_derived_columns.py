@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.engines.opening import opened
 from dxgeom.engines.reading import plan_reading
-from dxgeom.engines.tables.sources import opened
 from dxgeom.errors import DataError
 from dxgeom.policy.derived.arithmetic import arithmetic
 from dxgeom.policy.derived.derivation import NotDerivable

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dxgeom.engines import embedded
 from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
-from dxgeom.engines.tables import embedded
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute

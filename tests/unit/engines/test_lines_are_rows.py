@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import dxgeom as dx
-from dxgeom.engines.failures import plain_errors
+from dxgeom.engines import embedded
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.tables import embedded
-from dxgeom.engines.tables.delimited import delimited
-from dxgeom.engines.tables.sources import opened
+from dxgeom.engines.opening import opened
+from dxgeom.engines.source import delimited
+from dxgeom.engines.watching import plain_errors
 from dxgeom.errors import DataError
 
 POLICY = "policy: p\nuniverse: {attributes: {w: [x, y]}}\nrules: [{change: w, epsilon: 1}]\n"

@@ -12,7 +12,7 @@ import pytest
 from reference.project import POLICIES
 
 import dxgeom as dx
-from dxgeom.engines import plain_rows
+from dxgeom.engines import reading
 from dxgeom.engines.histogram import histogram_of_table
 
 POLICY = dx.parse_policy("""
@@ -69,7 +69,7 @@ def test_a_small_file_says_what_it_would_say_with_ibis(tmp_path, monkeypatch, se
         writer.writerow(few)
         writer.writerows([[choose.choice(cells) for cells in few.values()] for _ in range(60)])
     plain = found(path, count_column)
-    monkeypatch.setattr(plain_rows, "SMALL", -1)
+    monkeypatch.setattr(reading, "SMALL", -1)
     assert found(path, count_column) == plain
 
 
@@ -91,5 +91,5 @@ print(*sys.modules)
 def test_adults_are_counted_alike(monkeypatch):
     policy = dx.load_policy(POLICIES / "adult" / "policy.yaml")
     plain = histogram_of_table(POLICIES / "adult" / "people.csv", policy.universe)
-    monkeypatch.setattr(plain_rows, "SMALL", -1)
+    monkeypatch.setattr(reading, "SMALL", -1)
     assert np.array_equal(histogram_of_table(POLICIES / "adult" / "people.csv", policy.universe).counts, plain.counts)

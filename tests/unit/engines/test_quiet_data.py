@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
-from dxgeom.engines.failures import QUIET
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.engines.watching import QUIET
 from dxgeom.errors import DataError
 
 POLICY = """

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dxgeom.engines import embedded
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.tables import embedded
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.dates import DateAttribute

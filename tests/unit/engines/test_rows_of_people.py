@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.rows_of_people import People, RefusedPeople, gathered, kept
+from reference.rows_of_people import People, PeopleBatch, RefusedPeople, gathered, kept, people_in
 
+from dxgeom.engines import embedded
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.people import PeopleBatch, columns_of, people_in
+from dxgeom.engines.opening import opened
+from dxgeom.engines.people import columns_of
 from dxgeom.engines.reading import plan_reading
-from dxgeom.engines.tables import embedded
-from dxgeom.engines.tables.sources import opened
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import OUTSIDE, CategoricalAttribute
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.engines import people as people_module
+from dxgeom.engines.counted_tables import ranked, table_counts
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.marginals.table_counts import table_counts
-from dxgeom.engines.marginals.tables_of_people import ranked
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.metrics.components import components_of
 from dxgeom.universe.people.people import SHARES

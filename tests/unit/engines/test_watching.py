@@ -23,10 +23,9 @@ from reference.rows_of_people import People
 from services.tables import PostgresTables
 
 import dxgeom as dx
-from dxgeom.engines.failures import plain_errors
+from dxgeom.engines import watching
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.tables import watching
-from dxgeom.engines.tables.watching import Extent, Watch
+from dxgeom.engines.watching import Extent, Watch, plain_errors
 from dxgeom.metrics.components import components_of
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.universe import Universe

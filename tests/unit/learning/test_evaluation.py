@@ -10,7 +10,7 @@ import pytest
 
 from dxgeom.errors import DataError, DxgeomError, LedgerError
 from dxgeom.learning import FewestErrors, PrivateLogisticRegression, open_ledger, private_error, select_model
-from dxgeom.learning.accounts import plain_account
+from dxgeom.learning.plain_arrays import plain_account
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 X, Y = np.arange(1000)[:, None], np.arange(1000) % 2

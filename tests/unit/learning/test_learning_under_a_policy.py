@@ -13,9 +13,9 @@ from reference.perturbed_law import log_density
 import dxgeom as dx
 from dxgeom.errors import ArrayError, DxgeomError, UnsupportedCombination
 from dxgeom.learning import PrivateLogisticRegression
-from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
-from dxgeom.learning.totals.label_totals import LabelTotals
-from dxgeom.learning.under_policy.models import policy_model
+from dxgeom.learning.label_totals import LabelTotals
+from dxgeom.learning.perturbation import ObjectivePerturbation
+from dxgeom.learning.policy_model import policy_model
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 ATTRIBUTES = {"word": ["a", "b", "c"], "size": {"range": [0, 4], "step": 2}, "label": ["no", "yes"]}

@@ -11,8 +11,8 @@ import pytest
 
 from dxgeom.errors import ArrayError, DataError, DxgeomError
 from dxgeom.learning import PrivateLinearRegression, open_ledger
-from dxgeom.learning.totals.least_squares import NoisyLeastSquares, arranged
-from dxgeom.learning.totals.regression_totals import (
+from dxgeom.learning.least_squares import NoisyLeastSquares, arranged
+from dxgeom.learning.regression_totals import (
     GRID,
     RegressionTotals,
     cylinder_noise,

@@ -12,9 +12,8 @@ import pytest
 import dxgeom as dx
 from dxgeom.errors import ArrayError, BudgetExceeded, DataError, DxgeomError
 from dxgeom.learning import PrivateLinearRegression, plan_linear
-from dxgeom.learning.under_policy.encoding import encoded
-from dxgeom.learning.under_policy.feature_rows import feature_rows
-from dxgeom.learning.under_policy.totals_queries import totals_queries
+from dxgeom.learning.linear_plan import totals_queries
+from dxgeom.learning.policy_rows import encoded, feature_rows
 
 ATTRIBUTES = {"age": {"range": [20, 60], "step": 10}, "word": ["a", "b", "c"], "pay": {"range": [0, 100], "step": 25}}
 EACH = {"change": ["age", "word", "pay"], "epsilon": 1}

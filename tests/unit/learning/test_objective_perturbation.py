@@ -13,14 +13,13 @@ from reference.perturbed_law import log_density
 
 from dxgeom.audit.observed_losses import observed_loss
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
-from dxgeom.learning.perturbed import gradient_noise as gradient_noise_module
-from dxgeom.learning.perturbed import perturbation
-from dxgeom.learning.perturbed.exact_minimiser import exact_gradient
-from dxgeom.learning.perturbed.features import Change, FeatureGroup, Features
-from dxgeom.learning.perturbed.gradient_noise import gradient_noise, least_strength
-from dxgeom.learning.perturbed.losses import LogisticLoss, PseudoHuberLoss
-from dxgeom.learning.perturbed.objective import PerturbedObjective
-from dxgeom.learning.perturbed.perturbation import STEP, ObjectivePerturbation
+from dxgeom.learning import gradient_noise as gradient_noise_module
+from dxgeom.learning import perturbation
+from dxgeom.learning.features import Change, FeatureGroup, Features
+from dxgeom.learning.gradient_noise import gradient_noise, least_strength
+from dxgeom.learning.losses import LogisticLoss, PseudoHuberLoss
+from dxgeom.learning.objective import PerturbedObjective, exact_gradient
+from dxgeom.learning.perturbation import STEP, ObjectivePerturbation
 from dxgeom.ledger.entry import Account
 from dxgeom.noise.round_laws import BoxNoise, LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
@@ -188,7 +187,7 @@ def test_a_solver_that_stops_early_changes_nothing_in_what_is_released(tolerance
     mechanism, table = mechanism_of(GROUPS), table_of(300)
     answers = mechanism.draws(table, ONE, 3, InsecureSeededRandomness(4))
     monkeypatch.setattr(perturbation, "_TOLERANCE", tolerance)
-    monkeypatch.setattr("dxgeom.learning.perturbed.objective._MOST_POLISHES", 0)
+    monkeypatch.setattr("dxgeom.learning.objective._MOST_POLISHES", 0)
     assert mechanism.draws(table, ONE, 3, InsecureSeededRandomness(4)) == answers
 
 

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
 from dxgeom.errors import BudgetExceeded, LedgerError
+from dxgeom.ledger import stores
+from dxgeom.ledger.answer_files import AnswerFiles
+from dxgeom.ledger.chronicle import LedgerStore, Session
 from dxgeom.ledger.history import read_answer, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores import stores
-from dxgeom.ledger.stores.answer_files import AnswerFiles
-from dxgeom.ledger.stores.store import LedgerStore, Session
 from dxgeom.ledger.tables import Record
 from dxgeom.metrics.data_set import DataSet
 

@@ -101,7 +101,7 @@ def test_the_room_is_enough_for_the_largest_answer(tmp_path: Path, answer: bytes
         with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("dxgeom.ledger.stores.sqlite_layout.LOCK_SECONDS", 0.1)
+                patch.setattr("dxgeom.ledger.sqlite_layout.LOCK_SECONDS", 0.1)
                 assert "locked" in (ledger.store(entry, answer).waiting or "")
         assert file.stat().st_size <= room
 
@@ -114,7 +114,7 @@ def test_an_answer_that_the_ledger_cannot_take_now_waits_beside_it_and_is_booked
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("dxgeom.ledger.stores.sqlite_layout.LOCK_SECONDS", 0.1)
+                patch.setattr("dxgeom.ledger.sqlite_layout.LOCK_SECONDS", 0.1)
                 for entry, answer in ((small, b"small answer"), (large, LARGE)):
                     receipt = ledger.store(entry, answer)
                     assert receipt.file == tmp_path / f"a.db.answer-{entry.number}.gz"

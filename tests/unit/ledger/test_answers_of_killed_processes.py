@@ -250,7 +250,7 @@ TORN = """
 import os, signal, sys
 from fractions import Fraction
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores import answer_files
+from dxgeom.ledger import answer_files
 def killed(file, times=[0]):
     file.flush()
     times[0] += 1

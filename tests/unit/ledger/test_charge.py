@@ -7,9 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dxgeom.errors import BudgetExceeded, LedgerError
-from dxgeom.ledger.charge import charge
 from dxgeom.ledger.entry import Account
-from dxgeom.ledger.ledger import Ledger
+from dxgeom.ledger.ledger import Ledger, ledger_of
 
 ACCOUNT = Account("clinic", "a" * 64, Fraction(1))
 WORDS = {"purpose": "counts", "plan_fingerprint": "b"}
@@ -17,6 +16,11 @@ WORDS = {"purpose": "counts", "plan_fingerprint": "b"}
 
 def opened(path):
     return Ledger.open(path, policy_fingerprint="a" * 64, policy_name="clinic", budget=Fraction(1))
+
+
+def charge(place, account, spend, **words):
+    with ledger_of(place, account) as ledger:
+        return ledger.charge(spend, **words)
 
 
 def test_a_charge_begins_a_ledger_and_the_next_ones_go_on(tmp_path):

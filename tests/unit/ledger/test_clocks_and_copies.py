@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from dxgeom.errors import LedgerError
+from dxgeom.ledger import sqlite_store
 from dxgeom.ledger.chronicle import _VERIFIED
 from dxgeom.ledger.history import migrate_ledger, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores import sqlite_store
 from dxgeom.metrics.data_set import DataSet
 
 FORMAT_1 = Path(__file__).parent / "files" / "format_1.ledger"

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from dxgeom.errors import BudgetExceeded, LedgerError
+from dxgeom.ledger import sqlite_layout
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores import sqlite_layout
 
 KILLS = int(os.environ.get("DXGEOM_KILLS", "10"))
 """How many writers are killed; ``make soak`` kills more."""

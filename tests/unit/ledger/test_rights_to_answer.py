@@ -17,12 +17,12 @@ import pytest
 
 from dxgeom.errors import LedgerError
 from dxgeom.ledger import answers
+from dxgeom.ledger.answer_files import AnswerFiles, Written
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.chronicle import Chronicle
 from dxgeom.ledger.history import migrate_ledger, read_answer, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores.answer_files import AnswerFiles, Written
-from dxgeom.ledger.stores.stores import store_at
+from dxgeom.ledger.stores import store_at
 from dxgeom.ledger.tables import ANSWERS, ENTRIES, commitment_of, digest_of
 from dxgeom.metrics.data_set import DataSet
 

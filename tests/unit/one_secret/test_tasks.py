@@ -8,7 +8,7 @@ import pytest
 from reference.json_schema import is_valid
 
 from dxgeom.errors import QueryError
-from dxgeom.one_secret.answer_kinds import ANSWERS
+from dxgeom.one_secret.answer_plan import ANSWERS
 from dxgeom.one_secret.task import WORDS, load_task, task_from_dict, task_schema
 
 RIGHT = (
@@ -56,7 +56,7 @@ def test_what_loads_is_valid_for_editors(data):
 def test_numbers_are_exact():
     task = task_from_dict(RIGHT[1])
     assert task.prior == {"18": Fraction(1, 2), "40": Fraction(1, 2)}
-    assert (task.stretch, task.said) == (Fraction("1.05"), ("loss", "of", "prior", "stretch"))
+    assert (task.stretch, task.stated) == (Fraction("1.05"), ("loss", "of", "prior", "stretch"))
 
 
 def test_every_word_is_answered_by_one_kind():

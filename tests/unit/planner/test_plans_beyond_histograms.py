@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import dxgeom as dx
+from dxgeom.engines.counted_tables import table_counts
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.marginals.table_counts import table_counts
 from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 

@@ -13,11 +13,10 @@ import pytest
 from reference.project import POLICIES, ROOT
 
 import dxgeom as dx
-from dxgeom.engines.tables.outlines import OutlinedColumn, outline_of, public_values
+from dxgeom.engines.opening import OutlinedColumn, outline_of, public_values
 from dxgeom.errors import DataError, PolicyError
 from dxgeom.starting import examples
-from dxgeom.starting.declared import Days, Numbers, Values, ends_of, quoted
-from dxgeom.starting.drafts import draft_of
+from dxgeom.starting.drafts import Days, Numbers, Values, draft_of, ends_of, quoted
 from dxgeom.starting.examples import example_names, write_example
 
 STRANGE = ["no: city", "y", "#", "a`b", "{x}", "3", "null", "- a", "é"]

@@ -43,7 +43,7 @@ def test_an_engine_without_its_library_says_how_to_get_it(library: str, address:
 
 def test_an_ibis_table_of_an_unknown_backend_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     table = ibis.memtable(TABLE)
-    monkeypatch.setattr("dxgeom.engines.tables.frames.backend_of", lambda _: "mysql")
+    monkeypatch.setattr("dxgeom.engines.frames.backend_of", lambda _: "mysql")
     with pytest.raises(DataError, match=r"from DuckDB, PostgreSQL, Spark and SQLite.* is on mysql: hand it over as"):
         histogram_of_table(table, WORDS)
 

@@ -11,9 +11,9 @@ import pytest
 from services.tables import as_spark
 
 import dxgeom as dx
-from dxgeom.engines.marginals import codes_there, tables_there
-from dxgeom.engines.marginals.table_counts import TableCounts, table_counts
-from dxgeom.engines.tables.servers.spark import _View
+from dxgeom.engines import tables_on_servers
+from dxgeom.engines.counted_tables import TableCounts, table_counts
+from dxgeom.engines.spark import _View
 from dxgeom.errors import DataError
 from dxgeom.metrics.components import components_of
 
@@ -92,7 +92,7 @@ def test_counts_are_those_of_a_pass_over_rows(
     count: str,
     presence: bool,
 ) -> None:
-    monkeypatch.setattr(tables_there, "MOST_CELLS", 256)
+    monkeypatch.setattr(tables_on_servers, "MOST_CELLS", 256)
     own, table = policy(count, presence), rows_of(1, count)
     wanted, found = counted(table, own), counted(as_spark(spark, table, tmp_path), own)
     assert all(np.array_equal(one, other) for one, other in zip(found.cells, wanted.cells, strict=True))
@@ -112,13 +112,13 @@ def test_of_rows_outside_examples_alone_come(spark: Any, tmp_path: Path, nothing
 
 
 def test_tables_that_change_meanwhile_are_refused(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    met, looked = codes_there._met, list[Any]()
+    met, looked = tables_on_servers._met, list[Any]()
 
     def once_more(reader: Any, places: Any) -> Any:
         looked.append(met(reader, places))
         return {place: {*own, "new"} if len(looked) > 1 else own for place, own in looked[-1].items()}
 
-    monkeypatch.setattr(codes_there, "_met", once_more)
+    monkeypatch.setattr(tables_on_servers, "_met", once_more)
     with pytest.raises(DataError, match="was changed while it was read"):
         counted(as_spark(spark, rows_of(3, None), tmp_path), policy(None))
 
@@ -126,7 +126,7 @@ def test_tables_that_change_meanwhile_are_refused(spark: Any, tmp_path: Path, mo
 def test_very_many_different_cells_are_left_to_a_pass(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(codes_there, "MOST_SPELLINGS", 10)
+    monkeypatch.setattr(tables_on_servers, "MOST_SPELLINGS", 10)
     own, table = policy("rows"), rows_of(4, "rows")
     wanted, found = counted(table, own), counted(as_spark(spark, table, tmp_path), own)
     assert all(np.array_equal(one, other) for one, other in zip(found.cells, wanted.cells, strict=True))

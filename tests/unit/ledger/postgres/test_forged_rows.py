@@ -15,7 +15,7 @@ from dxgeom.ledger import answers
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.history import read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores.stores import store_at
+from dxgeom.ledger.stores import store_at
 from dxgeom.ledger.tables import (
     ACCOUNTS,
     ALLOTMENTS,

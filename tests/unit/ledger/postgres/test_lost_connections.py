@@ -21,11 +21,10 @@ from services.postgres import PostgresServer
 
 import dxgeom as dx
 from dxgeom.errors import LedgerError, LedgerUnreachable
-from dxgeom.ledger import answers
+from dxgeom.ledger import answers, postgres_connection, postgres_store
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.history import read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores.postgres import connecting, server_store
 
 pytestmark = pytest.mark.service("postgres")
 
@@ -186,7 +185,7 @@ def test_commits_are_on_the_disk_though_the_role_would_not_have_them_wait(postgr
     postgres.execute("ALTER ROLE postgres SET synchronous_commit = off")
     try:
         opened(place).close()
-        with server_store.PostgresLedger(place).writing() as session:
+        with postgres_store.PostgresLedger(place).writing() as session:
             assert session._connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
             assert session._connection.execute("SHOW search_path").fetchone() == ("pg_catalog, pg_temp",)
     finally:
@@ -201,9 +200,9 @@ def test_an_answer_that_a_server_cannot_hold_is_refused_before_the_charge(postgr
 
 
 def test_a_lock_that_somebody_keeps_is_waited_for_and_then_named(postgres: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(connecting, "LOCK_SECONDS", 0.3)
+    monkeypatch.setattr(postgres_connection, "LOCK_SECONDS", 0.3)
     place = postgres.new_ledger()
-    with opened(place) as ledger, server_store.PostgresLedger(place).writing():
+    with opened(place) as ledger, postgres_store.PostgresLedger(place).writing():
         with pytest.raises(LedgerError, match=r"locked for longer than 0\.3 seconds; try again"):
             charge(ledger)
         assert len(read_ledger(place).entries) == 0
@@ -212,7 +211,7 @@ def test_a_lock_that_somebody_keeps_is_waited_for_and_then_named(postgres: Any, 
 
 
 def test_a_client_that_falls_asleep_with_the_lock_is_ended_by_the_server(postgres: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(connecting, "IDLE_SECONDS", 1)
+    monkeypatch.setattr(postgres_connection, "IDLE_SECONDS", 1)
     place = postgres.new_ledger()
     with opened(place) as ledger:
         with pytest.raises(LedgerUnreachable, match="nothing was written"), ledger._chronicle.writing() as page:
@@ -320,7 +319,7 @@ def test_a_commit_that_was_not_heard_is_no_charge_and_said_to_be_none(postgres: 
 
 
 def test_what_became_of_a_commit_is_never_guessed(postgres: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(server_store, "SETTLE_SECONDS", 0.5)
+    monkeypatch.setattr(postgres_store, "SETTLE_SECONDS", 0.5)
     with cut(postgres, heard=True) as (way, place), opened(place) as ledger:
         way.armed = way.last = True
         with pytest.raises(LedgerUnreachable, match="has not said whether row 3 was written"):

@@ -17,7 +17,7 @@ from dxgeom.errors import LedgerError
 from dxgeom.ledger import answers
 from dxgeom.ledger.history import migrate_ledger, read_answer, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores.postgres.functions import functions_of
+from dxgeom.ledger.postgres_functions import functions_of
 from dxgeom.ledger.tables import FORMAT, TABLES
 from dxgeom.metrics.data_set import DataSet
 

@@ -19,12 +19,12 @@ from dxgeom.cli.main import app
 from dxgeom.errors import LedgerError, LedgerUnreachable
 from dxgeom.ledger.history import read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores.postgres.address import address_of
+from dxgeom.ledger.postgres_connection import address_of
 
 SECRET = "never-to-be-seen"
 HOLDER = """
 import sys
-from dxgeom.ledger.stores.stores import store_at
+from dxgeom.ledger.stores import store_at
 with store_at(sys.argv[1]).writing():
     print("in", flush=True)
     sys.stdin.readline()

@@ -16,7 +16,7 @@ import pytest
 from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
-from dxgeom.engines.marginals.table_counts import table_counts
+from dxgeom.engines.counted_tables import table_counts
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.boxes.box_measurement import BoxMeasurement

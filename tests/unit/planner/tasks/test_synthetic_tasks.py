@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import dxgeom as dx
+from dxgeom.engines.answer_frames import write_batches
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.engines.results.answer_files import write_batches
 from dxgeom.mechanisms.metric_space import series_mechanism
 from dxgeom.universe.reading.record_tables import columns_of_records
 

@@ -1,0 +1,104 @@
+"""Released answers as the tables that other libraries work with: Arrow, data frames, files of CSV or Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dxgeom.errors import MissingExtra, UnsupportedCombination
+
+
+def arrow_table(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """A ``pyarrow.Table`` of columns of words or of numbers; where a row has no entry, None, it is null."""
+    return pa.table({name: column_of(entries) for name, entries in columns.items()})
+
+
+def data_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """A ``pandas.DataFrame`` of the same.
+
+    Raises: MissingExtra.
+    """
+    try:
+        import pandas  # optional, and slow to load
+    except ImportError as error:
+        raise MissingExtra(
+            "data frames are made by pandas, which is not installed: pip install pandas, or take to_arrow()"
+        ) from error
+    return pandas.DataFrame({name: list(entries) for name, entries in columns.items()})
+
+
+def polars_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """A ``polars.DataFrame`` of the same, with the types and nulls of :func:`arrow_table`.
+
+    Raises: MissingExtra.
+    """
+    try:
+        import polars  # optional, and slow to load
+    except ImportError as error:
+        raise MissingExtra(
+            "these data frames are made by polars, which is not installed: pip install polars, or take to_arrow()"
+        ) from error
+    return polars.from_arrow(arrow_table(columns))
+
+
+def column_of(entries: Sequence[Any]) -> Any:
+    """The entries of a column as Arrow holds them: numbers where any is one, else words."""
+    if any(isinstance(entry, float) for entry in entries):
+        return pa.array(entries, type=pa.float64())
+    return pa.array(entries, type=pa.int64() if any(isinstance(entry, int) for entry in entries) else pa.string())
+
+
+Coded: TypeAlias = tuple[NDArray[np.int32], Sequence[str]]
+"""Words by their places in a list, the same in every batch; −1 where there is none."""
+Batch: TypeAlias = Mapping[str, Coded | NDArray[np.float64] | Sequence[Any]]
+TABLE_FILES: Final = (".csv", ".parquet")
+
+
+def is_table_file(path: Path) -> bool:
+    """Whether a file of this name is written as a table."""
+    return path.suffix.lower() in TABLE_FILES
+
+
+def write_batches(batches: Iterable[Batch], target: Any, suffix: str) -> None:
+    """Write rows to an open binary file, as its suffix says, one batch in memory at a time.
+
+    Raises: UnsupportedCombination for another suffix; OSError.
+    """
+    if suffix.lower() not in TABLE_FILES:
+        raise UnsupportedCombination(f"tables of answers are written as {' or '.join(TABLE_FILES)}, not as '{suffix}'")
+    parquet = suffix.lower() == ".parquet"
+    tables = (_table(one, words_in_full=not parquet) for one in batches)
+    first = next(tables)
+    with _writer(target, first.schema, parquet) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
+def _writer(target: Any, schema: Any, parquet: bool) -> Any:
+    if parquet:
+        from pyarrow.parquet import ParquetWriter  # slow to load
+
+        return ParquetWriter(target, schema)
+    from pyarrow.csv import CSVWriter
+
+    return CSVWriter(target, schema)
+
+
+def _table(batch: Batch, words_in_full: bool) -> Any:
+    return pa.table({name: _entries(entries, words_in_full) for name, entries in batch.items()})
+
+
+def _entries(entries: Any, words_in_full: bool) -> Any:
+    if isinstance(entries, np.ndarray):
+        return pa.array(entries)
+    if not isinstance(entries, tuple):
+        return column_of(entries)
+    codes, words = entries
+    coded = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(list(words), type=pa.string()))
+    return coded.cast(pa.string()) if words_in_full else coded

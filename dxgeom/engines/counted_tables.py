@@ -1,0 +1,294 @@
+"""The counts in whole tables, read without a count of every record type: rows are never put together into those."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.engines.cells import BatchEncoder
+from dxgeom.engines.histogram import Outside, Tally, counted, records_of
+from dxgeom.engines.people import CountedPeople, chosen_rows, in_parts, whole_people
+from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
+from dxgeom.engines.source import ibis
+from dxgeom.engines.tables_on_servers import tallied_there
+from dxgeom.engines.watching import changed_meanwhile
+from dxgeom.errors import DataError
+from dxgeom.numeric.arrays import LARGEST, exact_sum
+from dxgeom.universe.attributes import OUTSIDE
+from dxgeom.universe.people.people import SHARES
+from dxgeom.universe.people.shares import ComponentKeys, shares_of_groups
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+
+@final
+class Cells:
+    """The cells of all tables, one table after the other, to which rows are added."""
+
+    def __init__(self, queries: MarginalQueries) -> None:
+        self._queries = queries
+        sizes = [math.prod(shape) for shape in queries.shapes]
+        self.counts: NDArray[np.int64] = np.zeros(sum(sizes), dtype=np.int64)
+        self._tables = np.split(self.counts, np.cumsum(sizes)[:-1])
+
+    def add(self, codes: Sequence[NDArray[np.int64]], records: NDArray[np.int64] | None) -> None:
+        """Adds rows inside the universe, by the code of each of its attributes; ``records``: what each stands for, None
+        for one."""
+        kept = [np.asarray(own.codes[codes[own.axis]], dtype=np.int64) for own in self._queries.columns]
+        number = len(codes[0])
+        for one, shape, cells in zip(self._queries.asked, self._queries.shapes, self._tables, strict=True):
+            flat = np.zeros(number, dtype=np.int64)
+            for place, size in zip(one, shape, strict=True):
+                flat = flat * size + kept[place]
+            if records is None:
+                cells += np.bincount(flat, minlength=len(cells))
+            else:
+                np.add.at(cells, flat, records)
+
+
+def tallied_by_row(reader: RecordReader, queries: MarginalQueries, people: CountedPeople | None) -> Tally:
+    """Every row once; of people whose rows count, or who have a single one, the rows that count.
+
+    Raises: DataError for rows that do not say whose they are, or otherwise are not what is stated of people.
+    """
+    coded = frozenset[int]() if people is None else reader.keys.coded
+    batches = reader.batches() if people is None else chosen_rows(reader, people)
+    cells, encoder = Cells(queries), BatchEncoder(reader.universe, coded)
+    total = dropped = rows = outside_rows = bad_counts = 0
+    for batch in in_parts(batches):
+        codes = encoder.codes(batch)
+        records, bad = records_of(batch) if reader.weighted or people is not None else (None, 0)
+        inside = np.logical_and.reduce([column != OUTSIDE for column in codes])
+        number, here = len(inside), int(inside.sum())
+        cells.add([column[inside] for column in codes], None if records is None else records[inside])
+        within = here if records is None else exact_sum(records[inside])
+        beyond = number - here if records is None else exact_sum(records[~inside])
+        total, dropped, bad_counts = total + within, dropped + beyond, bad_counts + bad
+        grouped = people is not None
+        rows += within + beyond if grouped else number
+        outside_rows += beyond if grouped else number - here
+    return Tally(cells.counts, total, dropped, rows, outside_rows, bad_counts)
+
+
+_WIDEST: Final = 2**62
+
+
+def tallied_in_shares(
+    reader: RecordReader, queries: MarginalQueries, people: CountedPeople, component_keys: ComponentKeys
+) -> Tally:
+    """Shares in every cell; ``total`` and ``dropped`` are people, the latter those none of whose rows is inside.
+
+    Definition: of each person what :class:`dxgeom.universe.people.shares.ShareCounter` gives to record types, added up
+    to cells. Rows outside are absent where records may be, with their part of the shares; else they are left out.
+    Raises: DataError for rows that name nobody, or more people than int64 carries.
+    """
+    encoder, cells, absent = BatchEncoder(reader.universe, reader.keys.coded), Cells(queries), reader.universe.absent
+    total = dropped = rows_read = outside_rows = 0
+
+    def encoded(batch: Any) -> NDArray[np.int64]:
+        return np.stack(encoder.codes(batch), axis=1)
+
+    for person, codes, rows in whole_people(reader, people, encoded):
+        outside = np.any(codes == OUTSIDE, axis=1)
+        rows_read, outside_rows = rows_read + exact_sum(rows), outside_rows + exact_sum(rows[outside])
+        kept = np.ones_like(outside) if absent is not None else ~outside
+        everybody, here = int(person[-1]) + 1, np.unique(person[kept]).size
+        dropped, total = dropped + everybody - here, total + here
+        if total * SHARES > LARGEST:
+            raise DataError(f"at most {LARGEST // SHARES:,} people are counted once; these are more")
+        if not here:
+            continue
+        order = np.flatnonzero(kept)
+        order = order[ranked(reader.universe.shape, person[kept], codes[kept], outside[kept], component_keys)]
+        given = shares_of_groups(person[order], rows[order])
+        there = ~outside[order]
+        cells.add(list(codes[order[there]].T), given[there])
+    return Tally(cells.counts, total, dropped, rows_read, outside_rows, 0)
+
+
+def ranked(
+    shape: Sequence[int],
+    person: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    outside: NDArray[np.bool_],
+    component_keys: ComponentKeys,
+) -> NDArray[np.int64]:
+    """The order of groups of rows (G,): by person, by component, the absent after all others, by index.
+
+    The index of a record type rises with the codes of its attributes, the first one first: *exactly* the order of
+    indices, without any. Which component absent records are of is never asked: where there are any, all are of one.
+    """
+    columns = [np.where(outside, 0, column) for column in codes.T]
+    components = [component[columns[place]] for place, component in component_keys]
+    keys = [person, *components, outside.astype(np.int64), *_packed(shape, columns)]
+    return np.lexsort(keys[::-1])
+
+
+def _packed(shape: Sequence[int], columns: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Fewer keys with the same order: codes of neighbouring attributes as one number, while it fits."""
+    packed: list[NDArray[np.int64]] = []
+    reach = _WIDEST
+    for size, column in zip(shape, columns, strict=True):
+        if reach * size >= _WIDEST:
+            packed.append(column)
+            reach = size
+        else:
+            packed[-1] = packed[-1] * size + column
+            reach *= size
+    return packed
+
+
+MOST_GROUPINGS: Final = 24
+"""Of more the engine would go through all rows longer than they take to come."""
+_MOST_CELLS: Final = 1 << 20
+
+
+def tallied_in_groups(reader: RecordReader, queries: MarginalQueries) -> Tally | None:
+    """One grouping for each table that is inside no other, and for each attribute that is in none; None where rows had
+    better come one by one: many tables, rows that flow by once or are few, or rows outside the universe, which have to
+    be looked at as a whole.
+
+    Raises: DataError where the groupings are of different rows.
+    """
+    grouping = None if reader.weighted or reader.written is not None else reader.grouping
+    if grouping is None or (reader.source.anew is not None and reader.source.there is None):
+        return None
+    axes = [tuple(queries.columns[place].axis for place in one) for one in _largest(queries.asked)]
+    if len(axes) > MOST_GROUPINGS:
+        return None
+    shape = queries.universe.shape
+    alone = [(axis,) for axis in range(len(shape)) if not any(axis in own for own in axes)]
+    wide = any(math.prod(shape[axis] for axis in own) > _MOST_CELLS for own in axes)
+    if wide or len(axes) + len(alone) > MOST_GROUPINGS:
+        return None
+    try:
+        tables = [_grouped(reader, grouping, own) for own in (*axes, *alone)]
+    except duckdb.OutOfMemoryException:
+        return None
+    if any(table is None for table in tables):
+        return None
+    found = {own: table for own, table in zip((*axes, *alone), tables, strict=True) if table is not None}
+    _require_of_the_same_rows(found, reader)
+    counts = [_cells(queries, place, found) for place in range(len(queries.asked))]
+    total = exact_sum(next(iter(found.values())))
+    return Tally(np.concatenate(counts), total, 0, total, 0, 0)
+
+
+def _largest(asked: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The tables that are inside no other."""
+    if len(asked) > MOST_GROUPINGS**2:
+        return list(asked)
+    return [one for one in asked if one and not any(set(one) < set(other) for other in asked)]
+
+
+def _grouped(reader: RecordReader, grouping: Grouping, axes: Sequence[int]) -> NDArray[np.int64] | None:
+    """Counts by the codes of these attributes, an axis for each; None where some row is outside."""
+    shape = [reader.universe.shape[axis] for axis in axes]
+    rows = reader.source.rows.select(**grouping.keys_of(axes))
+    counted = rows.group_by(rows.columns).agg(**{RECORDS: ibis._.count()})
+    batches = reader.source.finished(
+        counted, lambda groups: groups.select(**grouping.cells(groups, axes), **{RECORDS: groups[RECORDS]})
+    )
+    encoder = BatchEncoder(reader.universe, grouping.coded)
+    table = np.zeros(math.prod(shape), dtype=np.int64)
+    beyond = False
+    for batch in batches:
+        codes = encoder.codes(batch, axes)
+        beyond = beyond or any(np.any(column == OUTSIDE) for column in codes)
+        if not beyond:
+            np.add.at(table, np.ravel_multi_index(codes, shape), np.asarray(np.from_dlpack(batch.column(RECORDS))))
+    return None if beyond else table.reshape(shape)
+
+
+def _require_of_the_same_rows(found: dict[tuple[int, ...], NDArray[np.int64]], reader: RecordReader) -> None:
+    """Tables that do not agree would be of different people, and what noise has to hide in one would show in another.
+
+    Raises: DataError.
+    """
+    for (first, one), (second, other) in itertools.combinations(found.items(), 2):
+        if not np.array_equal(_margin(one, first, second), _margin(other, second, first)):
+            raise changed_meanwhile(reader.source.described)
+
+
+def _margin(table: NDArray[np.int64], own: Sequence[int], kept: Sequence[int]) -> NDArray[np.int64]:
+    return np.asarray(table.sum(axis=tuple(place for place, axis in enumerate(own) if axis not in kept)))
+
+
+def _cells(queries: MarginalQueries, asked: int, found: dict[tuple[int, ...], NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The cells of one table, from a grouping that it is inside of: of the classes of values that it tells apart."""
+    columns = [queries.columns[place] for place in queries.asked[asked]]
+    axes = tuple(column.axis for column in columns)
+    own, table = next((own, table) for own, table in found.items() if set(axes) <= set(own))
+    table = _margin(table, own, axes)
+    for place, column in enumerate(columns):
+        summed = np.zeros((*table.shape[:place], len(column.words), *table.shape[place + 1 :]), dtype=np.int64)
+        np.add.at(summed.swapaxes(0, place), column.codes, table.swapaxes(0, place))
+        table = summed
+    return table.ravel()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TableCounts:
+    """Exact counts of some tables. ``cells``: int64 by table, flat, not shown by ``repr``, of shares where people count
+    once; ``total``: how many records or people; ``dropped``: records left out because they are outside the universe, or
+    people none of whose rows is in it. ``universe``: whose records these are, where that is known."""
+
+    cells: tuple[NDArray[np.int64], ...] = field(repr=False)
+    total: int
+    dropped: int = 0
+    universe: Universe | None = field(default=None, repr=False)
+
+
+def table_counts(
+    table: Any,
+    queries: MarginalQueries,
+    *,
+    outside: Outside = "refuse",
+    count_column: str | None = None,
+    quiet_data: bool = False,
+    component_keys: ComponentKeys | None = None,
+) -> TableCounts:
+    """Counts the rows of a table in every cell that is asked for, in exact integer arithmetic; or people, as the
+    universe says that they count.
+
+    Args: as of :func:`dxgeom.engines.histogram.histogram_of_table`, but for arrays of counts, which nobody can have;
+    ``component_keys``: where people count once, see :meth:`dxgeom.metrics.components.Components.keys`.
+    Raises: DataError as that; about a row outside, whichever attribute it is outside of.
+    """
+    universe, people = queries.universe, queries.universe.reading.people
+    if isinstance(table, np.ndarray):
+        raise DataError("whole tables of counts are read from rows: pass the table, not a count of every record type")
+    if people is not None and people.count == "once" and component_keys is None:
+        raise DataError("people who count once are spread by components of the policy's metric; give component_keys")
+
+    def over(reader: RecordReader) -> tuple[Tally, RecordReader]:
+        return _tallied(reader, queries, component_keys)
+
+    found = counted(table, universe, people, over, outside, count_column, quiet_data)[0]
+    found.counts.setflags(write=False)
+    ends = np.cumsum([np.prod(shape, dtype=np.int64) for shape in queries.shapes])
+    return TableCounts(tuple(np.split(found.counts, ends[:-1])), found.total, found.dropped, universe)
+
+
+def _tallied(
+    reader: RecordReader, queries: MarginalQueries, component_keys: ComponentKeys | None
+) -> tuple[Tally, RecordReader]:
+    """The cells of all tables, one table after the other, and what looks for examples of rows outside."""
+    people = queries.universe.reading.people
+    grouped = tallied_in_groups(reader, queries) if people is None else None
+    if grouped is not None:
+        return grouped, reader
+    there = tallied_there(reader, queries, component_keys)
+    if there is not None:
+        return there
+    if people is not None and people.count == "once" and component_keys is not None:
+        return tallied_in_shares(reader, queries, people, component_keys), reader
+    return tallied_by_row(reader, queries, people), reader

@@ -1,0 +1,256 @@
+"""The embedded engine, DuckDB: files, frames and relations become one view with known columns and types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, final
+
+import duckdb
+import pyarrow as pa
+
+from dxgeom.engines.files import common_columns, extent_of, files_of_folder, of_lake, state_of_files, unchanged
+from dxgeom.engines.frames import arrow_of_frame, backend_of, flowing, index_of_frame, names_of_frame
+from dxgeom.engines.source import (
+    Delimited,
+    Elsewhere,
+    Engine,
+    Source,
+    Wanted,
+    delimited,
+    header_of,
+    lines_of,
+    located,
+    wanted_rows,
+)
+from dxgeom.engines.watching import Extent, Watch, plain_errors
+from dxgeom.errors import DataError
+from dxgeom.universe.wording import nearest
+
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+_MOST_COMPARED = 1000
+WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
+
+# Rows of people never touch the disk, and nothing is fetched from a network.
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "temp_directory": "",
+    "memory_limit": "2GB",
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "preserve_insertion_order": "true",
+    # Statistics of Parquet know of no NaN: by them one is a number between the least and the largest.
+    "disabled_optimizers": "statistics_propagation",
+}
+
+
+@final
+class DuckDB(Engine):
+    """The embedded engine: files, frames, Arrow, its own relations, and what flows by from elsewhere."""
+
+    name = "DuckDB"
+
+    def takes(self, table: Any) -> bool:
+        return True
+
+    def look_up(self, table: Any) -> None:
+        if isinstance(table, str | Path):
+            file_of(table)
+
+    @contextmanager
+    def opened(self, table: Any, wanted: Wanted) -> Iterator[Source]:
+        wanted = wanted(names_of_columns(table)) if callable(wanted) else wanted
+        described = file_of(table) if isinstance(table, str | Path) else "the table"
+        with plain_errors(described):
+            table = of_lake(table)
+        with unchanged(described, lambda: state_of_files(table)), connected() as connection:
+            with plain_errors(described):
+                source = _source(connection, table, described, wanted)
+                if (text := source.text) is not None:
+                    source.watch.done(lambda: _require_rows_of_one_line(connection, text, described))
+            yield source
+
+
+@contextmanager
+def connected() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database of its own, in memory."""
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    # It knows how much is done, and the line that says so is drawn here, for every engine alike. In a notebook it wants
+    # to draw a bar of its own, by a package that may be missing: then nobody knows how much is done.
+    with plain_errors("the database in memory"), suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = true")
+        connection.execute("SET enable_progress_bar_print = false")
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def flowing_from(connection: duckdb.DuckDBPyConnection, there: Elsewhere) -> Source:
+    """The source of a table that is open elsewhere, whose rows flow through a connection here."""
+    fields = {f"c{place}": kind for place, kind in enumerate(there.shipped)}
+    connection.register("everything", pa.schema(fields).empty_table())
+    schema = _view_of_wanted(connection, tuple(range(len(there.types))))
+
+    def stop() -> None:
+        there.stop()
+        connection.interrupt()
+
+    watch = Watch(there.fraction, stop, there.extent, there.aside)
+    return Source(there.described, connection, wanted_rows(schema), there.types, None, watch, there.everything, there)
+
+
+def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, wanted: tuple[str, ...]) -> Source:
+    text = anew = None
+    extent = Extent()
+    if not isinstance(table, str | Path):
+        places = located(names_of_frame(table), wanted, described, index_of_frame(table))
+        anew = flowing(table, wanted)
+        held = None if anew else arrow_of_frame(table, wanted, places)
+        connection.register("everything", anew() if anew else held)
+        extent = extent if held is None else Extent(held.num_rows, held.nbytes)
+        places = tuple(range(len(wanted)))
+    elif (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
+        files = files or [Path(table)]
+        places, extent = located(_view_parquet(connection, files), wanted, described), extent_of(files)
+    else:
+        text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
+        places, extent = located(_view_text(connection, text), wanted, described), Extent(size=text.path.stat().st_size)
+    schema = _view_of_wanted(connection, places)
+    for name, kind in zip(wanted, schema.types, strict=True):
+        if pa.types.is_interval(kind):
+            raise DataError(f"column '{name}' of {described} holds intervals, which are not read; convert it, to text")
+    bound = backend_of(table) == "sqlite"
+    watch = Watch(lambda: _fraction(connection), connection.interrupt, extent, bound=bound)
+    return Source(described, connection, wanted_rows(schema), tuple(schema.types), text, watch, anew)
+
+
+def _fraction(connection: duckdb.DuckDBPyConnection) -> float | None:
+    """DuckDB says nothing of what flows by, or lies in memory: there it stays at nothing."""
+    percent = connection.query_progress()
+    return percent / 100 if percent > 0 else None
+
+
+def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ...]) -> pa.Schema:
+    """Makes the view ``records`` of the wanted columns; returns their types.
+
+    A column that never held a value has no type either; as text its every cell is missing.
+    """
+    chosen = [f"c{place} AS k{position}" for position, place in enumerate(places)]
+    schema = connection.sql(f"SELECT {', '.join(chosen)} FROM everything LIMIT 0").to_arrow_table().schema  # noqa: S608
+    for position, (place, kind) in enumerate(zip(places, schema.types, strict=True)):
+        if pa.types.is_null(kind):
+            chosen[position] = f"CAST(c{place} AS VARCHAR) AS k{position}"
+            schema = schema.set(position, pa.field(f"k{position}", pa.string()))
+    connection.execute(f"CREATE VIEW records AS SELECT {', '.join(chosen)} FROM everything")  # noqa: S608
+    return schema
+
+
+def names_of_columns(table: Any) -> tuple[str, ...]:
+    """The names of a table's columns, as they stand. Raises: DataError for what cannot be read."""
+    if not isinstance(table, str | Path):
+        return names_of_frame(table)
+    with plain_errors(file_of(table)):
+        if (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
+            return common_columns(files or [Path(table)])
+        return header_of(delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ","))
+
+
+def file_of(table: str | Path) -> str:
+    """What messages call the file, the folder or the pattern. Raises: DataError for what is no table by its path."""
+    path = Path(table)
+    described = f"'{table}'"
+    with plain_errors(described):
+        if files_of_folder(path) is not None or of_lake(path) is not path:
+            return described
+        if path.is_dir():
+            raise DataError(f"{described} is a folder; name one file, or a folder of Parquet files")
+        if not path.exists():
+            raise DataError(f"{described} does not exist{_looked_in(path)}")
+        if path.suffix.lower() in (".yaml", ".yml"):
+            raise DataError(
+                f"{described} is no table but a file of policies or queries; the order is policy, data, queries"
+            )
+        if not path.is_file():
+            raise DataError(f"{described} is not an ordinary file")
+        if path.stat().st_size == 0:
+            raise DataError(f"{described} is empty; it should begin with a header that names the columns")
+    if path.suffix.lower() in WORKBOOKS:
+        raise DataError(
+            f"{described} is a workbook, whose cells have no fixed types; save its sheet as CSV (UTF-8), or as Parquet"
+        )
+    if not _ending(path):
+        raise DataError(f"a table is a file that ends in {', '.join(ENDINGS)}; found {described}")
+    return described
+
+
+def _looked_in(path: Path) -> str:
+    """In which folder there is no such file, and what it holds that is named alike; nothing of addresses elsewhere."""
+    if path.parts and path.parts[0].endswith(":"):
+        return ""
+    try:
+        folder = path.parent.resolve()
+        if not folder.is_dir():
+            return f": there is no folder {folder} to look in"
+        alike = nearest(path.name, [one.name for one in islice(folder.iterdir(), _MOST_COMPARED)])
+    except (OSError, RuntimeError):
+        return ""
+    return f" in the folder {folder}" + (f"; did you mean '{alike}'?" if alike else "")
+
+
+def _ending(path: Path) -> str:
+    return next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), "")
+
+
+def _view_parquet(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> tuple[str, ...]:
+    names = common_columns(files)
+    listed = ", ".join(map(_quoted, files))
+    _view(connection, f"read_parquet([{listed}], hive_partitioning = false)", len(names))
+    return names
+
+
+def _view_text(connection: duckdb.DuckDBPyConnection, text: Delimited) -> tuple[str, ...]:
+    names = header_of(text)
+    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
+    separator = "\\t" if text.separator == "\t" else text.separator
+    options = (
+        f"auto_detect = false, columns = {{{columns}}}, header = true, delim = '{separator}', "
+        "quote = '\"', escape = '\"', nullstr = '', strict_mode = true, null_padding = false, "
+        "ignore_errors = false"
+    )
+    _view(connection, f"read_csv({_quoted(text.path)}, {options})", len(names))
+    return names
+
+
+def _require_rows_of_one_line(connection: duckdb.DuckDBPyConnection, text: Delimited, described: str) -> None:
+    """What one person writes moves no other row: each line is a row by itself.
+
+    *Reason.* A row begins where a line does and ends where one does, so it is one line or several; as many rows as
+    lines are one each. Else a quotation mark, opened in one row and closed in another, would swallow all between.
+    Raises: DataError for a cell with a line break, or lines that are in no row.
+    """
+    (rows,), columns = connection.sql("SELECT count(*) FROM everything").fetchall(), header_of(text)
+    if lines_of(text).rows(len(columns)) == rows[0]:
+        return
+    broken = " OR ".join(f"regexp_matches(c{place}, '[\\r\\n]')" for place in range(len(columns)))
+    numbered = f"SELECT row_number() OVER () AS number, {broken} AS broken FROM everything"  # noqa: S608
+    ((first,),) = connection.sql(f"SELECT min(number) FROM ({numbered}) WHERE broken").fetchall()  # noqa: S608
+    where = "the lines are not the rows" if first is None else f"a cell of data row {first} holds a line break"
+    raise DataError(
+        f"{described}: {where}, and a row of a text file is one line: a quotation mark that one person opens must not "
+        "swallow the rows of others. Where the marks there are right, write the table as Parquet, or without line "
+        "breaks in cells; else correct them"
+    )
+
+
+def _view(connection: duckdb.DuckDBPyConnection, reading: str, width: int) -> None:
+    names = ", ".join(f"c{place}" for place in range(width))
+    connection.execute(f"CREATE VIEW everything({names}) AS SELECT * FROM {reading}")  # noqa: S608
+
+
+def _quoted(path: Path) -> str:
+    # DuckDB reads a path as a pattern; a bracketed character stands for itself.
+    exact = "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(path.absolute()))
+    return "'" + exact.replace("'", "''") + "'"

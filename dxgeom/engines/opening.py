@@ -1,0 +1,90 @@
+"""The engines there are; opening a table with the one whose it is; and what its columns are called and hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, final
+
+import pyarrow as pa
+
+from dxgeom.engines.embedded import DuckDB, file_of
+from dxgeom.engines.files import files_of_folder
+from dxgeom.engines.postgres import Postgres
+from dxgeom.engines.source import Engine, Source, Wanted, delimited, header_of
+from dxgeom.engines.spark import Spark
+from dxgeom.engines.watching import plain_errors
+from dxgeom.errors import DataError
+
+ENGINES: Final[tuple[Engine, ...]] = (DuckDB(), Postgres(), Spark())
+"""The first is embedded, and takes what no other does."""
+
+
+@contextmanager
+def opened(table: Any, wanted: Wanted) -> Iterator[Source]:
+    """Opens a table for reading the columns ``wanted``; closes it afterwards.
+
+    Raises: DataError when it is nothing that can be read, or lacks a column; MissingExtra.
+    """
+    with engine_of(table).opened(table, wanted) as source:
+        yield source
+
+
+def engine_of(table: Any) -> Engine:
+    """The engine that reads a table."""
+    return next((engine for engine in ENGINES[1:] if engine.takes(table)), ENGINES[0])
+
+
+Holds: TypeAlias = Literal["words", "whole numbers", "numbers", "days", "yes or no", "unknown"]
+
+
+@final
+@dataclass(frozen=True)
+class OutlinedColumn:
+    """A column by its name, and what its type says that it holds; text files do not say."""
+
+    name: str
+    holds: Holds
+
+
+def outline_of(table: str | Path) -> tuple[OutlinedColumn, ...]:
+    """The columns of a file or a folder. Guarantee: reads the first line of a text file, the schema of another.
+
+    Raises: DataError.
+    """
+    path, described = Path(table), file_of(table)
+    with plain_errors(described):
+        files = files_of_folder(path) or [path]
+        if files[0].name.lower().endswith(".parquet"):
+            import pyarrow.parquet as pq  # slow to load
+
+            schema = pq.read_schema(files[0])
+            return tuple(OutlinedColumn(field.name, _holds(field.type)) for field in schema)
+        text = delimited(path, "\t" if ".tsv" in path.name.lower() else ",")
+        return tuple(OutlinedColumn(name, "unknown") for name in header_of(text))
+
+
+def public_values(table: str | Path, column: str, most: int) -> tuple[str, ...]:
+    """The different values of a column that somebody declared public, sorted. Raises: DataError beyond ``most``."""
+    with opened(str(table), (column,)) as source, plain_errors(source.described):
+        distinct = f"SELECT DISTINCT CAST(k0 AS VARCHAR) FROM records WHERE k0 IS NOT NULL LIMIT {most + 1}"  # noqa: S608
+        found = sorted(str(value) for (value,) in source.connection.sql(distinct).fetchall())
+    if len(found) > most:
+        raise DataError(f"'{column}' has more than {most} values; state a range, or leave it out")
+    return tuple(found)
+
+
+def _holds(kind: pa.DataType) -> Holds:
+    if pa.types.is_dictionary(kind):
+        return _holds(kind.value_type)
+    if pa.types.is_boolean(kind):
+        return "yes or no"
+    if pa.types.is_integer(kind):
+        return "whole numbers"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "numbers"
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return "days"
+    return "words" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else "unknown"

@@ -1,1 +1,0 @@
-"""Released answers as the tables that other libraries work with."""

@@ -1,0 +1,184 @@
+"""Least squares from noisy totals: where they stand in a matrix, a public ridge, a repair, and intervals that count
+noise and sampling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Final, NamedTuple, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TotalsLayout:
+    """Σ z·zᵀ over the records, z = (1, features, response), from totals of which each stands in some of its cells.
+
+    ``size``: the length q of z. ``cells`` (m,): for each total, which cells (i, j), i ≤ j, it is. A cell of none is 0
+    for every record, but for (0, 0), which is the number of records: public where no total is that.
+    """
+
+    size: int
+    cells: tuple[tuple[tuple[int, int], ...], ...]
+
+    @cached_property
+    def counts_records(self) -> bool:
+        """Whether the number of records is one of the totals, and so private."""
+        return any((0, 0) in own for own in self.cells)
+
+    @cached_property
+    def products(self) -> NDArray[np.int64]:
+        """Places of the totals that are products of two different numbers of a record."""
+        return np.array([k for k, own in enumerate(self.cells) if any(0 < i < j for i, j in own)], dtype=np.int64)
+
+    def matrices(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(…, q, q) of totals (…, m)."""
+        rows, columns, owners = self._placed
+        found = np.zeros((*totals.shape[:-1], self.size, self.size))
+        found[..., rows, columns] = found[..., columns, rows] = totals[..., owners]
+        return found
+
+    @cached_property
+    def _placed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        each = [(i, j, owner) for owner, own in enumerate(self.cells) for i, j in own]
+        rows, columns, owners = np.array(each, dtype=np.int64).T
+        return rows, columns, owners
+
+
+class NoisyTotals(Protocol):
+    """Totals that were, or will be, released with noise, in units in which every number is within [−1, 1]."""
+
+    @property
+    def layout(self) -> TotalsLayout:
+        """Where they stand."""
+
+    def covariance(self, spend: Fraction) -> NDArray[np.float64]:
+        """(m, m): second moments of their errors, up to the rounding of float64."""
+
+    def simulate(self, count: int, spend: Fraction, generator: np.random.Generator) -> NDArray[np.float64]:
+        """(count, m): their errors by the noise's law in float64: for figures, never for release."""
+
+
+_SIMULATED: Final = 4000
+_USUAL_SIGNAL: Final = 1 / 40
+"""The usual variance of a scaled predictor, a tenth, times the usual square of its coefficient, a quarter."""
+_UNEVEN: Final = 1.5
+"""Residuals may vary more for some records than for others, which second moments do not tell: the intercept of ages of
+Adult's people has 1.12 times the sampling variance that even residuals would have. What is more is caution."""
+_SEED: Final = 20_200_101
+"""Intervals are made of simulated noise; a fixed seed makes them a function of what was released."""
+
+
+class Totals(NamedTuple):
+    """``gram`` (p + 1, p + 1): Σ z zᵀ of z = (1, x); ``cross`` (p + 1,): Σ y·z; ``square``: Σ y². Or many of each."""
+
+    gram: NDArray[np.float64]
+    cross: NDArray[np.float64]
+    square: NDArray[np.float64]
+
+
+def arranged(layout: TotalsLayout, totals: NDArray[np.float64], records: float) -> Totals:
+    """Totals (…, m) as matrices; ``records``: their public number, 0 for totals of noise alone."""
+    whole = layout.matrices(totals)
+    if not layout.counts_records:
+        whole[..., 0, 0] = records
+    return Totals(whole[..., :-1, :-1], whole[..., :-1, -1], whole[..., -1, -1])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NoisyLeastSquares:
+    """The coefficients of y on (1, x), all within [−1, 1], from totals with noise: post-processing of a release.
+
+    Definition: β̂ = (G + P)⁻¹c. Of the slopes, with G₀ their matrix after the intercept was eliminated, G₀ + P is
+    G₀ + ρI with eigenvalues below ρ lifted to ρ, so that it is positive definite whatever the noise; the intercept is
+    free. ρ = σ√(p + 1), σ the noise's deviation in one product, or σ²/(n/40) where
+    that is more, or ``ridge``: public. ``records``: n, or None where it is private, and one of the totals.
+    """
+
+    noise: NoisyTotals
+    released: tuple[Fraction, ...]
+    records: int | None
+    spend: Fraction
+    ridge: Fraction | None = None
+    intercept: bool = True
+
+    @cached_property
+    def totals(self) -> Totals:
+        """What was released, without the row of the constant where there is no intercept."""
+        found = np.array([float(x) for x in self.released])
+        return self._kept(arranged(self.noise.layout, found, float(self.records or 0)))
+
+    @cached_property
+    def number(self) -> float:
+        """The number of records, noisy where it is private, and at least 1."""
+        noisy = float(self.noise.layout.matrices(np.array([float(x) for x in self.released]))[0, 0])
+        return max(1.0, noisy if self.records is None else float(self.records))
+
+    @cached_property
+    def strength(self) -> float:
+        """ρ."""
+        if self.ridge is not None:
+            return float(self.ridge)
+        variance = float(np.median(np.diag(self.noise.covariance(self.spend))[self.noise.layout.products]))
+        return max(float(np.sqrt(variance * len(self.totals.gram))), variance / (self.number * _USUAL_SIGNAL))
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """G + P: symmetric, positive definite."""
+        whole = self.totals.gram.copy()
+        free = int(self.intercept)  # the constant's own total is exact, and its coefficient is not held back
+        whole[:free, :free] = self.number
+        beside = whole[free:, :free] @ whole[:free, free:] / self.number
+        kept = whole[free:, free:] - beside
+        least = max(self.strength, np.finfo(np.float64).tiny)
+        sizes, axes = np.linalg.eigh(kept + self.strength * np.eye(len(kept)))
+        whole[free:, free:] = (axes * np.maximum(sizes, least)) @ axes.T + beside
+        return np.asarray(whole, dtype=np.float64)
+
+    @cached_property
+    def coefficients(self) -> NDArray[np.float64]:
+        """β̂ (p + 1,), or (p,) without an intercept."""
+        return np.asarray(np.linalg.solve(self.matrix, self.totals.cross), dtype=np.float64)
+
+    def intervals(self, level: float, back: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(r, 2): of each row of ``back``·β, β the coefficients in the population that records are drawn from.
+
+        *Approximate*. With V the noise, β̂ − β = (G + P)⁻¹(V_c − V_G·β + s − P·β), s the sum of records'
+        residuals times their predictors. V is simulated by its law and s as normal with 1.5 times the residuals'
+        variance, as these may be uneven, both at β̂; what ridge and repair pull is added to the quantile in full.
+        """
+        generator = np.random.default_rng(_SEED)
+        drawn = self.noise.simulate(_SIMULATED, self.spend, generator)
+        rows = self._kept(arranged(self.noise.layout, drawn, 0.0))
+        off = rows.cross - rows.gram @ self.coefficients
+        sampling = generator.standard_normal(off.shape) @ self._root.T * np.sqrt(_UNEVEN * self.residual_variance)
+        inverse = np.linalg.inv(self.matrix)
+        moves = (off + sampling) @ (back @ inverse).T
+        pulled = back @ inverse @ (self.matrix - self.totals.gram) @ self.coefficients
+        reach = np.quantile(np.abs(moves), level, axis=0) + np.abs(pulled)
+        middle = back @ self.coefficients
+        return np.column_stack([middle - reach, middle + reach])
+
+    @cached_property
+    def residual_variance(self) -> float:
+        """Of one response around its prediction, raised by twice the deviation that noise gives it; at most 1."""
+        beta, (gram, cross, square) = self.coefficients, self.totals
+        found = square - 2 * beta @ cross + beta @ gram @ beta
+        noise = np.sqrt(np.diag(self.noise.covariance(self.spend)).max()) * (1 + np.abs(beta).sum()) ** 2
+        return float(np.clip((found + 2 * noise) / self.number, 0.0, 1.0))
+
+    @cached_property
+    def _root(self) -> NDArray[np.float64]:
+        """A root of the matrix of predictors, made positive semidefinite."""
+        sizes, axes = np.linalg.eigh(self.totals.gram)
+        return np.asarray(axes * np.sqrt(np.maximum(sizes, 0.0)))
+
+    def _kept(self, totals: Totals) -> Totals:
+        if self.intercept:
+            return totals
+        return Totals(totals.gram[..., 1:, 1:], totals.cross[..., 1:], totals.square)

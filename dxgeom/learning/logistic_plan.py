@@ -1,0 +1,173 @@
+"""A logistic regression under a policy, planned before any data are read, and fitted to what a histogram counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.learning.coefficients import Coefficients
+from dxgeom.learning.perturbation import STEP, ObjectivePerturbation
+from dxgeom.learning.policy_model import NAME, PolicyModel, policy_model
+from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import canonical_digest
+from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.unknown import Unknown
+from dxgeom.policy.policy import Policy
+
+_MOST_RECORDS = 20_000_000
+"""Rows of features that are laid out at once."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FitToCounts(HistogramMechanism[tuple[Fraction, ...]]):
+    """The minimiser of a perturbed objective over the records of a histogram, one row of features for each.
+
+    Guarantee: that of ``inner``, :class:`ObjectivePerturbation`: which records there are is all that it sees of a
+    table, in no order.
+    Raises: UnsupportedCombination where people count once.
+    """
+
+    name: str
+    model: PolicyModel = field(repr=False)
+    inner: ObjectivePerturbation = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.shares > 1:
+            raise UnsupportedCombination("a model is fitted to whole records, and people who count once are spread")
+
+    @property
+    def metric(self) -> VerifiedMetric:
+        return self.model.metric
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("fit to counts", self.inner.fingerprint, self.model.universe.digest, self.model.label)
+
+    def check_size(self, records: int, spend: Fraction) -> None:
+        if records > _MOST_RECORDS:
+            raise UnsupportedCombination(f"a model is fitted to at most {_MOST_RECORDS:,} records, these are more")
+        if not records and not self.inner.absence:
+            raise DataError("a model is fitted to a record at least")
+        self.inner.check_size(records, spend)
+
+    def drawn(
+        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[tuple[Fraction, ...]]:
+        return self.inner.draws(self.model.of_counts(counts), spend, count, randomness)
+
+
+_USUAL_RECORDS = 1000
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class LogisticRegressionPlan(Releasable[Coefficients]):
+    """Objective perturbation over a table as a policy reads it; ``records``: their public number, None where nobody
+    says.
+
+    Guarantee: that of :class:`ObjectivePerturbation`.
+    """
+
+    no_errors = Unknown("no intervals of these coefficients are proved", "statements() say what can be expected")
+
+    mechanism: FitToCounts = field(repr=False)
+    records: int | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("logistic regression", self.mechanism.fingerprint)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The coefficients' names, the intercept first."""
+        return self.mechanism.inner.features.names
+
+    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
+        del level
+        records, amount = self.records or _USUAL_RECORDS, self.spend_of_figures(spend)
+        kept = self.mechanism.inner.signal_kept(records, amount)
+        return (
+            f"estimate: with {records:,} records about {kept:.0%} of a coefficient is left of noise and ridge; the "
+            f"exact minimiser is released, in steps of {float(STEP):.1g}",
+        )
+
+    def _releasing(self) -> Releasing[Coefficients]:
+        blank = (Fraction(0),) * len(self.names)
+        purpose = f"a logistic regression of {self.mechanism.model.label}"
+        return Releasing(self.mechanism, purpose, self._present, blank, self.records)
+
+    def _present(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
+        inner, model = self.mechanism.inner, self.mechanism.model
+        share = inner.share_for(1 if records is None else records, spend)
+        halves = [one.half if place == 0 else None for one in model.feature_rows.used for place in range(one.size)]
+        worth = np.array([1.0, *(1.0 if half is None else 1 / float(half) for half in halves)])
+        second = model.universe.attribute(model.label).labels[1]
+        return Coefficients(
+            f"log-odds of {model.label}={second}",
+            self.names,
+            ("", *("" if half is None else "1" for half in halves)),
+            np.array([float(value) for value in values]) * worth,
+            worth,
+            None,
+            inner.strength(share, spend),
+            self.fingerprint,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        inner = self.mechanism.inner
+        return {
+            "kind": "fit",
+            "fit": {"logistic": self.mechanism.model.label, "features": list(self.names)},
+            "ridge": str(inner.ridge),
+            "share": None if inner.share is None else str(inner.share),
+            "fingerprint": self.fingerprint,
+        }
+
+    def lines(self) -> list[str]:
+        label = self.mechanism.model.label
+        return [f"{NAME} of {label} on {', '.join(self.names[1:])}, by objective perturbation", *self.statements()]
+
+
+def plan_logistic(
+    policy: Policy | VerifiedMetric,
+    label: str,
+    features: Sequence[str] | None = None,
+    *,
+    ridge: Amount | None = None,
+    records: int | None = None,
+) -> LogisticRegressionPlan:
+    """A logistic regression of the attribute ``label`` on ``features``, all others where they are left out.
+
+    Args: as of :func:`plan_linear`. ``records``: their public number, for what is said of it.
+    Guarantee: reads no data.
+    Raises: UnsupportedCombination for what the policy cannot have: see :class:`PolicyModel`; where labels alone are
+    protected, which the estimator fits; TooLarge for a universe of which no histogram can be made.
+    """
+    metric = policy.compile() if isinstance(policy, Policy) else policy
+    return logistic_plan_of(metric, label, features, None if ridge is None else exact_amount(ridge, "ridge"), records)
+
+
+def logistic_plan_of(
+    metric: Any, label: str, features: Sequence[str] | None, ridge: Fraction | None, records: int | None = None
+) -> LogisticRegressionPlan:
+    """The same, with an exact ridge."""
+    model = policy_model(metric, label, features)
+    model.universe.require_indexable("fits to tables as a policy reads them")
+    inner = model.mechanism(Fraction(0) if ridge is None else ridge, None)
+    if not isinstance(inner, ObjectivePerturbation):
+        raise UnsupportedCombination(
+            "labels alone are protected here, and their sum is released: fit PrivateLogisticRegression to the table, "
+            "whose features need not be hidden"
+        )
+    return LogisticRegressionPlan(FitToCounts(NAME, model, inner), records)

@@ -1,4 +1,0 @@
-"""From a policy to features, what its neighbours can change of them, and mechanisms.
-
-Touches ``policy``, ``universe``, ``metrics``.
-"""

@@ -1,1 +1,0 @@
-"""Ledgers that are brought from one store to another, and are one ledger still."""

@@ -1,0 +1,221 @@
+"""A ledger on a PostgreSQL server; see :class:`dxgeom.ledger.chronicle.LedgerStore`.
+
+One transaction is one session, on a connection of its own, so none is ever carried into a forked process. Writers take
+turns, first come, first served: whoever inserts, even no row at all, waits for a lock that ends with the transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, final
+
+from dxgeom.errors import LedgerError, LedgerUnreachable
+from dxgeom.ledger import postgres_layout as layout
+from dxgeom.ledger.answer_files import AnswerFiles
+from dxgeom.ledger.chronicle import ContentOf, LedgerStore
+from dxgeom.ledger.entry import altered, unusable
+from dxgeom.ledger.postgres_connection import address_of, begin, connected, plain_errors
+from dxgeom.ledger.tables import COMMITTED, ENTRIES, TABLES, Record
+
+# ruff: noqa: S608 (names are constants, or those of a schema that address_of has checked)
+
+
+SETTLE_SECONDS = 150.0
+"""How long to ask what became of a commit: longer than the server keeps a transaction whose client is gone."""
+
+LARGEST_ANSWER: Final = 2**28
+"""Bytes of an answer: a value of PostgreSQL has at most four times as many, and may be written as twice as many."""
+
+_PAUSE: Final = 0.2
+
+
+@final
+class PostgresSession:
+    """One transaction; see :class:`dxgeom.ledger.chronicle.Session`."""
+
+    def __init__(
+        self, connection: Any, schema: str, described: str, became: Callable[[Record], bool] | None = None
+    ) -> None:
+        self._connection, self._schema, self._described, self._became = connection, schema, described, became
+        self._facts: Any = None
+        self._last: Record | None = None
+
+    def identity(self) -> object:
+        if self._facts is None:
+            self._facts = layout.facts(self._connection, self._schema)
+        return self._facts
+
+    def check_whole(self) -> None:
+        layout.check(self.identity(), self._schema, self._described)
+        heads = self._connection.execute(f'SELECT position, seal FROM "{self._schema}".head').fetchall()
+        last = [(record.position, record.seal) for record in self.records_from(heads[0][0])] if heads else None
+        if heads != last:
+            raise altered(self._described, "its end is not the one that it remembers")
+
+    def records_from(self, position: int) -> Iterable[Record]:
+        version = layout.version_of(self.identity())
+        parts = [
+            f"SELECT position, {place}, seal, json_build_array({', '.join(one.name for one in columns)}) "
+            f'FROM "{self._schema}".{table.name} WHERE position >= %s'
+            for place, table in enumerate(TABLES)
+            for columns in [table.columns_of(version)]
+        ]
+        rows = self._connection.execute(" UNION ALL ".join(parts) + " ORDER BY 1", (position,) * len(TABLES))
+        return [Record(TABLES[at], number, TABLES[at].whole(tuple(row)), seal) for number, at, seal, row in rows]
+
+    def last_given(self) -> dict[str, int]:
+        names = ", ".join(table.name for table in TABLES)
+        held = self._connection.execute(f'SELECT {names} FROM "{self._schema}".head').fetchone() or ()
+        return {table.name: last for table, last in zip(TABLES, held, strict=True) if last}
+
+    def content(self, entry: int) -> bytes | None:
+        query = f'SELECT content FROM "{self._schema}".answers WHERE entry = %s'
+        found = self._connection.execute(query, (entry,)).fetchone()
+        return None if found is None or found[0] is None else bytes(found[0])
+
+    def now(self) -> datetime:
+        return _as_utc(self._connection.execute("SELECT extract(epoch FROM clock_timestamp())::text").fetchone()[0])
+
+    def who(self) -> str | None:
+        return str(self._connection.execute("SELECT session_user").fetchone()[0])
+
+    def append(self, record: Record, content: bytes | None = None) -> None:
+        table = record.table
+        fields: dict[str, Any] = {
+            column.name: field for column, field in zip(table.columns, record.fields, strict=True)
+        }
+        if table is ENTRIES and fields["reserved"] > LARGEST_ANSWER:
+            raise unusable(self._described, "answers of more than 256 MiB have no place on a server; use a ledger file")
+        if table.content:
+            fields["content"] = content
+        marks = ", ".join(["%s"] * (len(fields) + 2))
+        into = f'INSERT INTO "{self._schema}".{table.name} ({", ".join(fields)}, position, seal) VALUES ({marks})'
+        self._connection.execute(into, (*fields.values(), record.position, record.seal))
+        self._last = record
+
+    def commit(self) -> None:
+        try:
+            with plain_errors(self._described):
+                ended = self._connection.execute("COMMIT").statusmessage
+            if ended != "COMMIT":
+                raise unusable(self._described, "the server undid what was written; try again")
+        except LedgerError as error:
+            # Whatever was said, the commit may have happened.
+            self._connection.close()
+            if self._last is None or self._became is None or not self._became(self._last):
+                raise type(error)(f"{error}; nothing was written") from error
+
+    def retire(self, place: str) -> None:
+        raise unusable(
+            self._described, "a ledger on a server stays there; move the database, or make it a new server's"
+        )
+
+
+@final
+class PostgresLedger(LedgerStore):
+    """A ledger on a server. All answers are in it."""
+
+    files: AnswerFiles | None = None
+    begun_on_purpose = True
+
+    def __init__(self, place: str | Path) -> None:
+        self._address = address_of(place)
+        self._schema = self._address.schema
+        self.described = f"'{self._address.shown}'"
+        self.path: str | None = self._address.shown
+
+    def exists(self) -> bool:
+        with self._transaction(write=False) as connection:
+            return layout.is_there(connection, self._schema)
+
+    def begin(self, records: Iterable[Record], content_of: ContentOf | None = None) -> None:
+        with self._transaction(write=True) as connection:
+            # Of those who begin it at once, one does, and the others find it there.
+            connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (self._schema,))
+            if not layout.is_there(connection, self._schema):
+                layout.lay_out(connection, self._schema)
+                session = PostgresSession(connection, self._schema, self.described)
+                for record in records:
+                    session.append(record, None if content_of is None else content_of(record))
+                session.commit()
+
+    @contextmanager
+    def writing(self) -> Iterator[PostgresSession]:
+        with self._turn() as connection:
+            session = PostgresSession(connection, self._schema, self.described, self._became)
+            if layout.version_of(session.identity()) == COMMITTED:
+                yield session
+                return
+        self._bring_up_to_date()
+        with self._turn() as connection:
+            yield PostgresSession(connection, self._schema, self.described, self._became)
+
+    @contextmanager
+    def reading(self) -> Iterator[PostgresSession]:
+        with self._transaction(write=False) as connection:
+            yield PostgresSession(connection, self._schema, self.described)
+
+    def try_to_write(self) -> None:
+        with self._turn():
+            pass
+
+    def grant(self, role: str) -> None:
+        with self._transaction(write=True) as connection:
+            layout.grant(connection, self._schema, role)
+            if not layout.is_granted(connection, self._schema, role):
+                raise unusable(self.described, f"you may not grant it to '{role}'; whoever keeps the ledger may")
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _transaction(self, *, write: bool) -> Iterator[Any]:
+        with connected(self._address, self.described) as connection, plain_errors(self.described):
+            begin(connection, self.described, write=write)
+            # A connection that is closed within a transaction undoes it.
+            yield connection
+
+    @contextmanager
+    def _turn(self) -> Iterator[Any]:
+        with self._transaction(write=True) as connection:
+            entries = f'"{self._schema}".entries'
+            connection.execute(f"INSERT INTO {entries} (position) SELECT position FROM {entries} WHERE false")
+            yield connection
+
+    def _bring_up_to_date(self) -> None:
+        """Once, by whoever keeps the ledger. Raises: LedgerError for others, and for a schema that was altered."""
+        with self._transaction(write=True) as connection:
+            if not layout.is_keeper(connection, self._schema):
+                raise unusable(
+                    self.described,
+                    "an older dxgeom began it, and charges do not yet say who may answer them there; whoever keeps it "
+                    "brings it up to date: 'dxgeom ledger migrate LEDGER'; nothing was spent",
+                )
+            layout.bring_up_to_date(connection, self._schema, self.described)
+            connection.execute("COMMIT")
+
+    def _became(self, record: Record) -> bool:
+        """Whether the row was committed, asked until the server has settled it: till then nobody gets a turn.
+
+        Raises: LedgerUnreachable when nobody says.
+        """
+        until = time.monotonic() + SETTLE_SECONDS
+        while True:
+            try:
+                with self._turn() as connection:
+                    query = f'SELECT seal FROM "{self._schema}".{record.table.name} WHERE position = %s'
+                    return bool(connection.execute(query, (record.position,)).fetchone() == (record.seal,))
+            except LedgerError as error:
+                if time.monotonic() > until:
+                    raise LedgerUnreachable(
+                        f"the ledger {self.described} has not said whether row {record.position} was written, a row of "
+                        f"its table '{record.table.name}'; look at it when the server answers again: what is there "
+                        "counts; nothing was drawn for a charge, and nothing is"
+                    ) from error
+                time.sleep(_PAUSE)
+
+
+def _as_utc(seconds: str) -> datetime:
+    return datetime.fromtimestamp(float(seconds), UTC)

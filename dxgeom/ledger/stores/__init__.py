@@ -1,1 +1,0 @@
-"""Where ledgers are kept: what a store must do, and the stores that do it."""
