@@ -137,7 +137,7 @@ def _words(cells: Any) -> Sequence[Any]:
 
 
 def _print(released: Release[Any], bars: Bars) -> None:
-    from dxgeom.report.facts.released import parts_of
+    from dxgeom.report.released import parts_of
 
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     records = "records" if released.people is None else released.people.records_are

@@ -31,7 +31,7 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.ledger.history import History
-    from dxgeom.report.facts.released import Columns
+    from dxgeom.report.released import Columns
 
 
 def show(
@@ -181,7 +181,7 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         "",
     ]
     print_lines(lines)
-    from dxgeom.report.facts.released import known_parts
+    from dxgeom.report.released import known_parts
 
     document = _document(answer)
     parts = known_parts(document)
@@ -213,7 +213,7 @@ def _entry_parquet(history: History, number: int, answer: bytes | None) -> None:
 
 def _table(history: History, number: int, answer: bytes | None) -> Columns:
     """All answers of an entry as one table. Raises: LedgerError where they are none."""
-    from dxgeom.report.facts.released import known_parts, stacked
+    from dxgeom.report.released import known_parts, stacked
 
     table = stacked(known_parts(_document(answer)))
     if table is None:

@@ -10,7 +10,7 @@ from dxgeom.cli.terminal.printing import print_lines, print_table
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
-    from dxgeom.report.facts.released import ReleasedPart
+    from dxgeom.report.released import ReleasedPart
 
 
 def print_parts(parts: Sequence[ReleasedPart]) -> list[str]:
@@ -28,8 +28,8 @@ def print_parts(parts: Sequence[ReleasedPart]) -> list[str]:
 
 def print_tables(part: ReleasedPart) -> None:
     """The tables of a part, a blank line between two."""
-    from dxgeom.report.document.blocks import plain_words  # pages are loaded where answers are shown
-    from dxgeom.report.sections.answers import answer_tables
+    from dxgeom.document.document import plain_words  # pages are loaded where answers are shown
+    from dxgeom.report.answers import answer_tables
 
     for place, table in enumerate(answer_tables(part)):
         print_lines([""] if place else [])
@@ -38,6 +38,6 @@ def print_tables(part: ReleasedPart) -> None:
 
 def note_lines(part: ReleasedPart) -> list[str]:
     """What is said below the tables."""
-    from dxgeom.report.sections.answers import answer_notes
+    from dxgeom.report.answers import answer_notes
 
     return [f"{one.about:<10} {one.sentence}" for one in answer_notes(part)]

@@ -82,7 +82,7 @@ def broken(*_):
 AdditiveMechanism.draw = broken
 """
 MISTAKEN = """
-from dxgeom.report.sections import answers
+from dxgeom.report import answers
 def broken(*_):
     raise RuntimeError("a mistake")
 answers.brief = broken

@@ -20,8 +20,8 @@ from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
-from dxgeom.report.body_pictures import contour_picture, shadows_picture, solid_picture
-from dxgeom.report.shadow import shadow_outline
+from dxgeom.report.pictures import contour_picture, shadows_picture, solid_picture
+from dxgeom.report.projection import shadow_outline
 from dxgeom.report.statistic_pictures import adjacent_outputs_picture
 
 pytestmark = pytest.mark.long
