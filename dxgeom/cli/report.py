@@ -114,7 +114,7 @@ def _page(
     files: list[Path],
 ) -> Document:
     from dxgeom.report.released import read_release
-    from dxgeom.report.review_page import review_page
+    from dxgeom.report.review import review_page
 
     releases = [read_release(file) for file in files]
     return review_page(policy, plan, spend=spend, ledger=ledger, releases=releases, plan_digest=digest)

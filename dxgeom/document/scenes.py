@@ -125,7 +125,7 @@ def guess_curve(
     if told:
         marks.append(Line(_curve(reach, told, right), "blue", 1.6, dashed=True))
         marks.append(Label((reach * 0.8, right(reach * 0.8 * told)), "told so far", "start", "blue", (2, 16)))
-    named = _spread(sorted(set(known), key=lambda pair: pair[1]))
+    named = _spread(sorted(dict.fromkeys(known), key=lambda pair: pair[1]))
     for words, distance in named:
         at = (distance, right(distance * budget))
         marks.append(Dots((at,), "ink"))

@@ -46,7 +46,7 @@ from dxgeom.report.asked import MOST_ROWS, noise_picture
 from dxgeom.report.exactness import LEVEL
 from dxgeom.report.facts import Facts, PairDistances, facts_of, require_odds
 from dxgeom.report.released import AnswerAsReleased, Released, release_of
-from dxgeom.report.review_page import warnings
+from dxgeom.report.review import warnings
 from dxgeom.report.rules import example_pairs, map_of, promises
 from dxgeom.report.sections import head, in_short
 from dxgeom.universe.people.people import PUBLIC_NUMBER

@@ -10,7 +10,7 @@ from reference.project import POLICIES
 import dxgeom as dx
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.report.changes import changes_page
-from dxgeom.report.review_page import review_page
+from dxgeom.report.review import review_page
 from dxgeom.report.showing import document_for
 
 FOLDER = POLICIES / "hospital-stays"

@@ -18,7 +18,7 @@ from dxgeom.document.document import Notice, Picture, ShownTable, plain_words
 from dxgeom.errors import DataError, LedgerError, WrongArgument
 from dxgeom.report.changes import changes_page
 from dxgeom.report.released import read_release
-from dxgeom.report.review_page import review_page
+from dxgeom.report.review import review_page
 from dxgeom.wording.numbers import band_of, guesses, odds, plus_minus
 
 NAMES = sorted(path.name for path in POLICIES.iterdir() if path.is_dir())
