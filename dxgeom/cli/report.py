@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from dxgeom.cli.options import Format, FormatOption, PolicyFile, RecordsOption, spend_of
 from dxgeom.cli.plans.planning import planned
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import begun_file
-from dxgeom.cli.terminal.options import Format, FormatOption, PolicyFile, RecordsOption, spend_of
-from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.cli.terminal import begun_file, print_json, print_lines, refusals
 
 if TYPE_CHECKING:
     from dxgeom.document.document import Document

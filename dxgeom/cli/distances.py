@@ -1,9 +1,10 @@
-"""Reading a matrix of claimed distances from a file."""
+"""Files of claimed distances: a matrix or an edge list is read, and written again when repaired."""
 
 from __future__ import annotations
 
+import csv
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,8 +14,10 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.cli.terminal import check_new
 from dxgeom.errors import DataError, TooLarge, file_errors
-from dxgeom.metrics.matrices import EXACT_BELOW
+from dxgeom.metrics.edges import Edge
+from dxgeom.metrics.matrices import EXACT_BELOW, Distance
 from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
 from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact
@@ -202,3 +205,99 @@ def _as_exact_as_possible(labels: tuple[str, ...], numbers: list[list[Cell]]) ->
     entries = np.empty((len(numbers), len(numbers)), dtype=object)
     entries[:] = numbers
     return ClaimedMatrix(labels, entries)
+
+
+COLUMNS = ("from", "to", "distance")
+
+
+@final
+@dataclass(frozen=True)
+class ClaimedEdges:
+    """What a file states, in its order. ``rounded``: decimals with too many digits were read as float64."""
+
+    header: tuple[str, ...]
+    edges: tuple[Edge, ...]
+    rounded: bool
+
+    @property
+    def size(self) -> int:
+        """The number of edges."""
+        return len(self.edges)
+
+
+def read_edges(path: Path) -> ClaimedEdges:
+    """Read a .csv file of three columns: from, to, distance. A first row whose third cell is no number is a header.
+
+    Raises: DataError, TooLarge.
+    """
+    if path.suffix.lower() != ".csv":
+        raise DataError(f"an edge list is a .csv file with the columns {', '.join(COLUMNS)}; found '{path}'")
+    with reading(path):
+        rows = list(rows_of_text(path))
+    if not rows:
+        raise DataError(f"'{path}' holds no edges")
+    headed = len(rows[0][1]) == len(COLUMNS) and not is_number(rows[0][1][2])
+    edges = [_edge(path, line, cells) for line, cells in rows[headed:]]
+    if not edges:
+        raise DataError(f"'{path}' holds a header and no edges")
+    return _exact_edges(tuple(rows[0][1]) if headed else (), edges)
+
+
+def _edge(path: Path, line: int, cells: list[str]) -> Edge:
+    if len(cells) != len(COLUMNS):
+        raise DataError(f"'{path}', line {line}: an edge has the cells {', '.join(COLUMNS)}; found {len(cells)} cells")
+    if not cells[0] or not cells[1]:
+        raise DataError(f"'{path}', line {line}: an edge names both its ends; found an empty cell")
+    return cells[0], cells[1], cell_at(path, line, 3, cells[2])
+
+
+def _exact_edges(header: tuple[str, ...], edges: list[Edge]) -> ClaimedEdges:
+    """Exact rationals while a common denominator leaves them below 2⁵², else float64."""
+    if common_scale(edge[2] for edge in edges)[1]:
+        return ClaimedEdges(header, tuple(edges), False)
+    return ClaimedEdges(header, tuple((one, other, float(distance)) for one, other, distance in edges), True)
+
+
+def check_target(source: Path, target: Path) -> None:
+    """Refuse what would overwrite something or change the format, before any work is done. Raises: DataError."""
+    if source.suffix.lower() != target.suffix.lower():
+        raise DataError(f"a repaired file keeps its format: '{target}' should end in {source.suffix}")
+    check_new(target)
+
+
+def write_matrix(source: Path, target: Path, claimed: ClaimedMatrix, entries: NDArray[Any]) -> None:
+    """Write the entries with the header and labels of the source. Raises: DataError."""
+    with file_errors(target, "written"):
+        match source.suffix.lower():
+            case ".csv":
+                labels = claimed.labels if claimed.named else ()
+                rows = [[*labels[i : i + 1], *map(_text, entries[i].tolist())] for i in range(len(entries))]
+                _write_rows(target, claimed.header, rows)
+            case ".npy":
+                np.save(target, entries)
+            case _:
+                from dxgeom.engines.matrices import matrix_to_parquet
+
+                matrix_to_parquet(source, target, entries)
+
+
+def write_edges(target: Path, claimed: ClaimedEdges, distances: Sequence[Distance]) -> None:
+    """Write the edges in their order with new distances. Raises: DataError."""
+    rows = [[one, other, _text(distance)] for (one, other, _), distance in zip(claimed.edges, distances, strict=True)]
+    with file_errors(target, "written"):
+        _write_rows(target, claimed.header, rows)
+
+
+def _write_rows(target: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    with target.open("x", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        if header:
+            writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _text(distance: Fraction | float) -> str:
+    """Exactly, or the shortest decimal that float64 reads back as the same number."""
+    if isinstance(distance, Fraction):
+        return plain(distance)
+    return "inf" if math.isinf(distance) else repr(distance).removesuffix(".0")

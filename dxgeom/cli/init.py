@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import begun_file
-from dxgeom.cli.terminal.options import Format, FormatOption, spend_of
-from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.cli.options import Format, FormatOption, spend_of
+from dxgeom.cli.terminal import begun_file, print_json, print_lines, refusals
 from dxgeom.errors import DataError, PolicyError
 from dxgeom.progress_line import begun_by_a_kernel
 
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from dxgeom.engines.tables.outlines import OutlinedColumn
     from dxgeom.starting.declared import Declared
     from dxgeom.starting.drafts import Draft
+
 
 MOST_VALUES = 200
 TableFile: TypeAlias = Annotated[Path, typer.Argument(help="The table: CSV or Parquet.", metavar="TABLE")]

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.options import CertificateOption, Format, FormatOption
-from dxgeom.cli.terminal.outcomes import Outcome
-from dxgeom.cli.terminal.printing import print_error, print_json, print_lines
+from dxgeom.cli.options import CertificateOption, Format, FormatOption
+from dxgeom.cli.terminal import Outcome, print_error, print_json, print_lines, refusals
 from dxgeom.errors import NotAMetric
 
 if TYPE_CHECKING:
-    from dxgeom.cli.distances.verdicts import Verdict
+    from dxgeom.cli.verdicts import Verdict
     from dxgeom.metrics.matrices import Progress
+
 
 _LARGE = 500
 
@@ -56,9 +55,9 @@ def verify(
       dxgeom verify roads.csv --edges --repair shortest-roads.csv
     """
     with refusals(output):
-        from dxgeom.cli.distances.repaired_file import check_target
-        from dxgeom.cli.distances.verdicts import claim_of
-        from dxgeom.cli.terminal.new_files import check_new
+        from dxgeom.cli.distances import check_target
+        from dxgeom.cli.terminal import check_new
+        from dxgeom.cli.verdicts import claim_of
 
         if repair is not None:
             check_target(matrix, repair)

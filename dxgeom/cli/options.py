@@ -1,16 +1,18 @@
-"""Options and arguments that several commands share."""
+"""What is typed: options and arguments that several commands share, records, and answers to an option not known."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast, final
 
 import typer
+from typer.core import TyperCommand
 
 from dxgeom.errors import UnsupportedCombination
 
@@ -194,3 +196,121 @@ RecordsOption: TypeAlias = Annotated[
     int | None,
     typer.Option("--records", min=1, help="The public number of records, where the queries file does not state it."),
 ]
+
+
+def _ledger(text: str) -> str:
+    if text == ":memory:":
+        raise typer.BadParameter("a ledger in memory would be forgotten at once, and the budget with it; name a file")
+    return text if "://" in text else str(Path(text))
+
+
+LedgerOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        parser=_ledger,
+        metavar="FILE",
+        help="The ledger: a file, begun when there is none, or postgresql://… of one that was begun.",
+    ),
+]
+AllotmentOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--allotment", metavar="NAME", help="Whose part of the budget is charged, where it is divided."),
+]
+IdOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--id", metavar="KEY", help="A name of this release: asked for again, its stored answers are shown."),
+]
+OutputOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="Write the release as JSON to this new file, too.")
+]
+PurposeOption: TypeAlias = Annotated[
+    str, typer.Option("--purpose", help="What the answers are for; written into the ledger.")
+]
+
+
+def record_of(text: str) -> int | str | dict[str, Any]:
+    """A record as written: a number, a JSON object, ``attribute=value,attribute=value``, or ``absent``.
+
+    A piece between commas that has no equals sign belongs to the value before it, as in ``age=[0, 18)``.
+    Raises: typer.BadParameter.
+    """
+    written = text.strip()
+    if written.isascii() and written.isdecimal() and len(written) < 20:
+        return int(written)
+    if written == "absent":
+        return written
+    if written.startswith("{"):
+        return _record_of_json(written)
+    pieces: list[str] = []
+    for piece in written.split(","):
+        if "=" in piece or not pieces:
+            pieces.append(piece)
+        else:
+            pieces[-1] += f",{piece}"
+    pairs = [(name.strip(), sign, value.strip()) for name, sign, value in (one.partition("=") for one in pieces)]
+    if not all(sign and name for name, sign, _ in pairs) or len({name for name, _, _ in pairs}) < len(pairs):
+        order = "; the policy is named first, then the two records" if written.endswith((".yaml", ".yml")) else ""
+        raise typer.BadParameter(
+            f"a record is a number, a JSON object, 'absent', or like sex=F,age=40; found {text!r}{order}"
+        )
+    return {name: value for name, _, value in pairs}
+
+
+def _record_of_json(text: str) -> dict[str, Any]:
+    record = json_of(text)
+    if not all(isinstance(value, str) for value in record.values()):
+        raise typer.BadParameter("the values of a record are words and numbers")
+    return dict(record)
+
+
+def json_of(text: str) -> Any:
+    """What a text of JSON says, numbers as written. Raises: typer.BadParameter."""
+    try:
+        return json.loads(text, parse_float=str, parse_int=str)
+    except (ValueError, RecursionError) as error:
+        raise typer.BadParameter(f"this is not JSON: {error}") from error
+
+
+_USAGE: Final = cast("type[Exception]", typer.BadParameter.__mro__[1])
+"""What the command line raises of its own: an option that it does not have, a value that does not fit."""
+
+_MEANT: Final = {
+    **dict.fromkeys(("--epsilon", "--eps", "--budget"), "--spend"),
+    **dict.fromkeys(("--seed", "--random-seed", "--random-state"), "--rehearse"),
+    **dict.fromkeys(("--out", "--target", "--html"), "--output"),
+}
+_WHY: Final = {
+    "--spend": "a release spends a part of the budget, and the policy's rules say which epsilon that is",
+    "--rehearse": "what is released is drawn from the system's randomness; a rehearsal is for trying",
+    "--output": "the file that is written is named by it",
+}
+
+
+@final
+class Command(TyperCommand):
+    """A command that answers options of other tools with its own."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Raises: typer's usage errors, said plainly."""
+        try:
+            return super().parse_args(ctx, args)
+        except _USAGE as error:
+            known = {option for parameter in self.params for option in parameter.opts}
+            said = str(error.message)  # type: ignore[attr-defined]
+            error.message = plainly(said, getattr(error, "option_name", None), known)  # type: ignore[attr-defined]
+            raise
+
+
+def plainly(message: str, option: str | None, known: set[str]) -> str:
+    """What typer says, without the name of the library that found it, and with the option that is meant.
+
+    >>> plainly("Value error, 'gaussian' is not one of 'mse'.", None, set())
+    "'gaussian' is not one of 'mse'."
+    >>> plainly("No such option: --epsilon", "--epsilon", {"--spend"})[:39]
+    'No such option: --epsilon; write --spen'
+    """
+    meant = _MEANT.get(option or "")
+    if meant in known:
+        return f"{message}; write {meant}: {_WHY[meant]}"
+    return message.removeprefix("Value error, ")

@@ -10,10 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal, final
 
-from dxgeom.cli.distances.edge_file import ClaimedEdges, read_edges
-from dxgeom.cli.distances.matrix_file import ClaimedMatrix, read_matrix
-from dxgeom.cli.distances.repaired_file import write_edges, write_matrix
-from dxgeom.cli.terminal.failures import error_dict
+from dxgeom.cli.distances import ClaimedEdges, ClaimedMatrix, read_edges, read_matrix, write_edges, write_matrix
+from dxgeom.cli.terminal import error_dict
 from dxgeom.errors import NotAMetric
 from dxgeom.metrics.edges import repair_edges, verify_edges, words_of
 from dxgeom.metrics.matrices import Distance, Progress, repair_metric

@@ -7,9 +7,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.options import Format, FormatOption
-from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.cli.options import Format, FormatOption
+from dxgeom.cli.terminal import print_json, print_lines, refusals
 
 NameArgument: TypeAlias = Annotated[str | None, typer.Argument(help="The example to write.", metavar="[NAME]")]
 FolderOption: TypeAlias = Annotated[
