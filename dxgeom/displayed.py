@@ -20,10 +20,10 @@ class Displayed(ABC):  # noqa: B024 - it says only how it is shown
     """Something that is shown in a line, and as tables in notebooks."""
 
     def __repr__(self) -> str:
-        return str(import_module(f"{_SHOWING}.briefs").brief(self))
+        return str(import_module(_SHOWING).brief(self))
 
     def _repr_html_(self) -> str:
-        return str(import_module(f"{_SHOWING}.displays").fragment_for(self))
+        return str(import_module(_SHOWING).fragment_for(self))
 
 
 class Pictured(Displayed, ABC):
@@ -37,5 +37,5 @@ class Pictured(Displayed, ABC):
         Returns: the axes.
         Raises: UnsupportedCombination where there is nothing to draw; MissingExtra without matplotlib.
         """
-        found: Axes = import_module(f"{_SHOWING}.plots").plotted(self, about, axes)
+        found: Axes = import_module(_SHOWING).plotted(self, about, axes)
         return found

@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from dxgeom.cli.options import (
+    AllotmentOption,
+    Format,
+    FormatOption,
+    IdOption,
+    LedgerOption,
+    OutputOption,
+    PurposeOption,
+    record_of,
+    spend_of,
+)
 from dxgeom.cli.showing import account_lines, kept_safe, marked, whatever_becomes_of_the_terminal
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import begun_file
-from dxgeom.cli.terminal.options import Format, FormatOption, spend_of
-from dxgeom.cli.terminal.printing import json_lines, print_json, print_lines
-from dxgeom.cli.terminal.records import record_of
-from dxgeom.cli.terminal.releasing import AllotmentOption, IdOption, LedgerOption, OutputOption, PurposeOption
+from dxgeom.cli.terminal import begun_file, json_lines, print_json, print_lines, refusals
 from dxgeom.errors import DataError
 
 if TYPE_CHECKING:

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.options import Format, FormatOption
-from dxgeom.cli.terminal.outcomes import Outcome
-from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.cli.options import Format, FormatOption
+from dxgeom.cli.terminal import Outcome, print_json, print_lines, refusals
 from dxgeom.errors import CertificateRefused
 
 if TYPE_CHECKING:
@@ -124,12 +122,12 @@ def _audited(claims: dict[str, Any], subject: Path) -> Audit:
             return audit_policy(claims, load_policy(subject))
         case "matrix":
             from dxgeom.audit.distances_audit import audit_matrix
-            from dxgeom.cli.distances.matrix_file import read_matrix
+            from dxgeom.cli.distances import read_matrix
 
             return audit_matrix(claims, read_matrix(subject).entries)
         case "edges":
             from dxgeom.audit.distances_audit import audit_edges
-            from dxgeom.cli.distances.edge_file import read_edges
+            from dxgeom.cli.distances import read_edges
 
             return audit_edges(claims, read_edges(subject).edges)
         case other:

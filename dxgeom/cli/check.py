@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import check_new
-from dxgeom.cli.terminal.options import CertificateOption, Format, FormatOption, PolicyFile, table_of
-from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.cli.options import CertificateOption, Format, FormatOption, PolicyFile, table_of
+from dxgeom.cli.terminal import check_new, print_json, print_lines, refusals
 from dxgeom.universe.people.people import PUBLIC_NUMBER
 
 if TYPE_CHECKING:

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.options import Format, FormatOption, PolicyFile
-from dxgeom.cli.terminal.printing import print_json, print_lines
-from dxgeom.cli.terminal.records import json_of, record_of
+from dxgeom.cli.options import Format, FormatOption, PolicyFile, json_of, record_of
+from dxgeom.cli.terminal import print_json, print_lines, refusals
 
 if TYPE_CHECKING:
     from dxgeom.policy.explain.explanation import Explanation

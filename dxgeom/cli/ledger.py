@@ -2,15 +2,256 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from dxgeom.cli.ledgers.allot import allot
-from dxgeom.cli.ledgers.init import init
-from dxgeom.cli.ledgers.migrate import migrate
-from dxgeom.cli.ledgers.move import move
-from dxgeom.cli.ledgers.show import show
-from dxgeom.cli.ledgers.told import told
-from dxgeom.cli.ledgers.verify import verify
+from dxgeom.cli.ledger_show import show
+from dxgeom.cli.ledgers import (
+    NOT_ANSWERED,
+    AccountDataset,
+    AccountPolicy,
+    LedgerFile,
+    about,
+    allotment_dict,
+    opened,
+    print_division,
+    receipt_text,
+    state_of,
+)
+from dxgeom.cli.options import Format, FormatOption, spend_of
+from dxgeom.cli.terminal import print_json, print_lines, refusals
+from dxgeom.universe.columns import plain
+
+
+def _part_of(text: str) -> tuple[str, Fraction]:
+    owner, equals, amount = text.rpartition("=")
+    if not equals or not owner:
+        raise typer.BadParameter("write each allotment as NAME=AMOUNT, as in ana=0.25")
+    return owner, Fraction(0) if amount.strip() == "0" else spend_of(amount)
+
+
+def allot(
+    ledger: LedgerFile,
+    parts: Annotated[list[str], typer.Argument(metavar="NAME=AMOUNT...", help="What each may spend; 0 ends it.")],
+    policy: AccountPolicy,
+    dataset: AccountDataset = None,
+    output: FormatOption = Format.text,
+) -> None:
+    """Divide a policy's account: each name may spend its own part and no more, all together never above the budget.
+
+    Releases say whom they charge with --allotment NAME. What is not allotted stays for releases without a name. A name
+    that is given again gets the new part in place of the old, but never less than it has spent. All or nothing.
+
+    \b
+    Example:
+      dxgeom ledger allot privacy.db ana=0.25 'weekly report=0.5' --policy policies/clinic/policy.yaml
+    """
+    wanted = dict(map(_part_of, parts))
+    if len(wanted) < len(parts):
+        raise typer.BadParameter("a name is given twice")
+    with refusals(output):
+        from dxgeom.ledger.history import read_ledger
+
+        with opened(ledger, policy, dataset) as kept:
+            kept.allot(wanted)
+        history = read_ledger(ledger)
+        if output is Format.json:
+            print_json({"ledger": ledger, "allotments": [allotment_dict(history, one) for one in history.allotments]})
+        else:
+            print_lines([about(history)])
+            print_division(history)
+
+
+def init(
+    ledger: LedgerFile,
+    policy: AccountPolicy,
+    dataset: AccountDataset = None,
+    grant: Annotated[
+        list[str] | None,
+        typer.Option("--grant", metavar="ROLE", help="A role of the server that may release; may be repeated."),
+    ] = None,
+    output: FormatOption = Format.text,
+) -> None:
+    """Begin a ledger, or open one more policy's account in it; what is there already stays as it is.
+
+    A ledger on a server, postgresql://user@host/database?ledger=name, has a schema of that name for itself and is only
+    begun in this way; whoever begins it keeps it. Roles that are granted may read it and release under accounts that
+    are open; they cannot open accounts, divide them, or change anything that was written.
+
+    \b
+    Example:
+      dxgeom ledger init privacy.db --policy policies/clinic/policy.yaml
+      dxgeom ledger init postgresql://keeper@db.example/privacy --policy policies/clinic/policy.yaml --grant analysts
+    """
+    with refusals(output):
+        from dxgeom.ledger.history import read_ledger
+
+        with opened(ledger, policy, dataset) as kept:
+            for role in grant or ():
+                kept.grant(role)
+            account = kept.account
+        history = read_ledger(ledger)
+        if output is Format.json:
+            accounts = [one.policy_fingerprint for one in history.accounts]
+            print_json({"ledger": ledger, "accounts": accounts, "granted": grant or []})
+            return
+        granted = f"granted  {', '.join(grant)} may release on it" if grant else None
+        budget = f"account  policy '{account.policy_name}', budget {plain(account.budget)}"
+        print_lines([about(history), budget, *([granted] if granted else [])])
+
+
+def migrate(ledger: LedgerFile, output: FormatOption = Format.text) -> None:
+    """Bring a ledger of an older format to this one, as its next release does.
+
+    All at once or not at all; entries, spends and what remains stay as they are. An older dxgeom refuses it afterwards.
+    On a server it is for whoever keeps the ledger, who does it before the next release.
+    Keep no copy of the old file: a copy is a second budget.
+
+    \b
+    Example:
+      dxgeom ledger migrate privacy.db
+    """
+    with refusals(output):
+        from dxgeom.ledger.history import migrate_ledger
+        from dxgeom.ledger.tables import COMMITTED
+
+        history = migrate_ledger(ledger)
+        if output is Format.json:
+            print_json({"ledger": ledger, "format": COMMITTED, "entries": len(history.entries)})
+        else:
+            print_lines([about(history), f"format   {COMMITTED}", f"entries  {len(history.entries):,}"])
+
+
+def move(
+    ledger: LedgerFile,
+    server: Annotated[
+        str, typer.Argument(help="Where to: postgresql://… of a ledger that nobody has begun.", metavar="SERVER")
+    ],
+    grant: Annotated[
+        list[str] | None,
+        typer.Option("--grant", metavar="ROLE", help="A role of the server that may release; may be repeated."),
+    ] = None,
+    output: FormatOption = Format.text,
+) -> None:
+    """Bring a ledger's file to a server, where many can share it, with every row, seal and answer as it is.
+
+    All at once or not at all; every seal that was printed holds there. The file can still be looked at, says where its
+    ledger went, and takes no charge any more: two ledgers would be two budgets. Keep no copy of it from before.
+
+    \b
+    Example:
+      dxgeom ledger move privacy.db postgresql://keeper@db.example/privacy?ledger=clinic --grant analysts
+    """
+    with refusals(output):
+        from dxgeom.ledger.migration import move_ledger
+
+        history = move_ledger(ledger, server, grant=grant or [])
+        last = None if history.receipt is None else receipt_text(*history.receipt)
+        if output is Format.json:
+            counts = {"entries": len(history.entries), "answers": len(history.answers)}
+            print_json({"ledger": server, "moved_from": ledger, **counts, "last_seal": last})
+            return
+        lines = [
+            about(history),
+            f"moved      from '{ledger}', which takes no charge any more",
+            f"entries    {len(history.entries):,}, answers {len(history.answers):,}",
+            f"last seal  {last or 'none: nothing was charged'}",
+        ]
+        print_lines(lines)
+
+
+def told(
+    ledger: LedgerFile,
+    policy: Annotated[Path, typer.Option("--policy", metavar="POLICY", help="Whose pairs of records are asked about.")],
+    others: Annotated[
+        list[Path] | None,
+        typer.Option("--with", metavar="POLICY", help="A further policy, under which was released; may be repeated."),
+    ] = None,
+    edition: Annotated[
+        str | None, typer.Option("--edition", help="Of the data, where editions have different people.")
+    ] = None,
+    plans: Annotated[
+        list[Path] | None,
+        typer.Option("--plan", metavar="PLAN", help="A plan file, by which was released; may be repeated."),
+    ] = None,
+    output: FormatOption = Format.text,
+) -> None:
+    """Say what all releases so far, under whatever policies, may have told about a policy's pairs of records.
+
+    About a pair, a release at spend s tells at most s times its own policy's distance; these add up. Policies that read
+    the same columns otherwise are compared value by value, and what one of them hides another may have told. Very many
+    releases under one policy are told as a curve, too; where it counts concentrated privacy, plan files say which of
+    them had Gaussian noise.
+
+    \b
+    Example:
+      dxgeom ledger told privacy.db --policy policies/clinic/policy.yaml
+    """
+    with refusals(output):
+        from dxgeom.disclosure.all_releases import disclosed_loss
+        from dxgeom.ledger.history import read_ledger
+        from dxgeom.plan_files.loading import load_plan
+        from dxgeom.policy.policy import load_policy
+
+        history = read_ledger(ledger)
+        noises = {plan.fingerprint: plan.noise for plan in map(load_plan, plans or ()) if plan.noise is not None}
+        found = disclosed_loss(history, load_policy(policy), map(load_policy, others or ()), edition, noises)
+        if output is Format.json:
+            print_json({"ledger": ledger, **found.as_dict()})
+        else:
+            print_lines(found.lines())
+
+
+def _seal_of(text: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]{0,17}:[0-9a-f]{64}", text):
+        raise typer.BadParameter("a release prints its seal as the entry's number, ':', and 64 hexadecimal digits")
+    return text
+
+
+def verify(
+    ledger: LedgerFile,
+    seal: Annotated[
+        str | None,
+        typer.Option("--seal", parser=_seal_of, metavar="N:SEAL", help="The entry and seal that a release printed."),
+    ] = None,
+    output: FormatOption = Format.text,
+) -> None:
+    """Verify a ledger: all its pages, rows, seals, sums and answers.
+
+    Whoever can write the file can replace it by an older copy, or rewrite its end so that it fits; both show when it is
+    compared with a seal that a release printed. Changes nothing.
+
+    \b
+    Example:
+      dxgeom ledger verify privacy.db --seal 12:9f2c...
+    """
+    with refusals(output):
+        from dxgeom.ledger.history import verify_ledger
+
+        number, _, printed = (seal or "").partition(":")
+        history = verify_ledger(ledger, seal=(int(number), printed) if seal else None)
+        unanswered = sum(state_of(history, one.number) == NOT_ANSWERED for one in history.entries)
+        last = None if history.receipt is None else receipt_text(*history.receipt)
+        if output is Format.json:
+            counts = {"entries": len(history.entries), "answers": len(history.answers), "unanswered": unanswered}
+            document = {"ledger": ledger, "verdict": "holds", **counts, "waiting": len(history.waiting)}
+            print_json({**document, "compared_with": seal, "last_seal": last})
+            return
+        compared = "none given: an older copy would not show" if seal is None else f"agrees with {seal}"
+        lines = [
+            about(history),
+            "verdict    holds",
+            f"entries    {len(history.entries):,}, of which {unanswered:,} charged and not answered",
+            f"answers    {len(history.answers):,}, each as it was stored",
+            f"seal       {compared}",
+            f"last seal  {last or 'none: nothing was charged'}",
+        ]
+        print_lines(lines)
+
 
 ledger = typer.Typer(
     help="Begin, divide and look at a ledger: accounts, entries, past answers, seals.",

@@ -9,10 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
-from dxgeom.cli.terminal.outcomes import Outcome
-from dxgeom.cli.terminal.printing import print_error
-from dxgeom.cli.terminal.streams import hang_doors, unshown
-from dxgeom.cli.terminal.understanding import Command
+from dxgeom.cli.options import Command
+from dxgeom.cli.terminal import Outcome, hang_doors, print_error, unshown
 
 HELP = """Private answers where not everything is equally sensitive.
 
@@ -25,11 +23,11 @@ shown; 6 charged and not answered; 130 interrupted: 'plan' then shows the best t
 """
 
 COMMANDS: Final = {
-    "examples": "dxgeom.cli.starting.examples",
-    "init": "dxgeom.cli.starting.init",
+    "examples": "dxgeom.cli.examples",
+    "init": "dxgeom.cli.init",
     "check": "dxgeom.cli.check",
     "explain": "dxgeom.cli.explain",
-    "verify": "dxgeom.cli.distances.verify",
+    "verify": "dxgeom.cli.verify",
     "plan": "dxgeom.cli.plan",
     "release": "dxgeom.cli.release",
     "answer": "dxgeom.cli.answer",

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from dxgeom.cli.plans.noise_plans import show_noise_plan
-from dxgeom.cli.plans.planning import planned, seek_bound
-from dxgeom.cli.plans.quantile_plans import show_quantile_plan
-from dxgeom.cli.plans.several_plans import show_several
-from dxgeom.cli.plans.table_plans import show_structured_plan
-from dxgeom.cli.plans.task_plans import show_family_plan, show_task_plan
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import check_new
-from dxgeom.cli.terminal.options import (
+from dxgeom.cli.options import (
     CoarseFacetsOption,
     ErrorOption,
     Format,
@@ -32,8 +24,13 @@ from dxgeom.cli.terminal.options import (
     errors_of,
     spend_of,
 )
-from dxgeom.cli.terminal.outcomes import Outcome
-from dxgeom.cli.terminal.printing import print_error, print_json, print_lines
+from dxgeom.cli.plans.noise_plans import show_noise_plan
+from dxgeom.cli.plans.planning import planned, seek_bound
+from dxgeom.cli.plans.quantile_plans import show_quantile_plan
+from dxgeom.cli.plans.several_plans import show_several
+from dxgeom.cli.plans.table_plans import show_structured_plan
+from dxgeom.cli.plans.task_plans import show_family_plan, show_task_plan
+from dxgeom.cli.terminal import Outcome, check_new, print_error, print_json, print_lines, refusals
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:

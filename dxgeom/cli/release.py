@@ -10,27 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
-from dxgeom.cli.agreeing import Agreement, Bars, ConsistentOption, IntegersOption, NonnegativeOption, agreeing_document
-from dxgeom.cli.plans.planning import plan_to_release
-from dxgeom.cli.plans.synthetic_tables import task_of_records
-from dxgeom.cli.showing import (
-    kept_safe,
-    print_answer_table,
-    print_release,
-    whatever_becomes_of_the_terminal,
-    write_answer_table,
-    write_records,
-)
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import Content, begun_file
-from dxgeom.cli.terminal.options import (
+from dxgeom.cli.options import (
+    AllotmentOption,
     CoarseFacetsOption,
     ErrorOption,
+    IdOption,
     JointOption,
+    LedgerOption,
     LevelOption,
     MechanismOption,
     ObjectiveChoice,
     ObjectiveOption,
+    PurposeOption,
     QuickOption,
     RecordsOption,
     TableFormat,
@@ -41,8 +32,23 @@ from dxgeom.cli.terminal.options import (
     spend_of,
     table_of,
 )
-from dxgeom.cli.terminal.printing import json_lines, print_error, print_json
-from dxgeom.cli.terminal.releasing import AllotmentOption, IdOption, LedgerOption, PurposeOption
+from dxgeom.cli.plans.planning import plan_to_release
+from dxgeom.cli.plans.synthetic_tables import task_of_records
+from dxgeom.cli.showing import (
+    Agreement,
+    Bars,
+    ConsistentOption,
+    IntegersOption,
+    NonnegativeOption,
+    agreeing_document,
+    kept_safe,
+    print_answer_table,
+    print_release,
+    whatever_becomes_of_the_terminal,
+    write_answer_table,
+    write_records,
+)
+from dxgeom.cli.terminal import Content, begun_file, json_lines, print_error, print_json, refusals
 
 if TYPE_CHECKING:
     from dxgeom.planner.release import Release

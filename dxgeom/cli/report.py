@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from dxgeom.cli.options import Format, FormatOption, PolicyFile, RecordsOption, spend_of
 from dxgeom.cli.plans.planning import planned
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.new_files import begun_file
-from dxgeom.cli.terminal.options import Format, FormatOption, PolicyFile, RecordsOption, spend_of
-from dxgeom.cli.terminal.printing import print_json, print_lines
+from dxgeom.cli.terminal import begun_file, print_json, print_lines, refusals
 
 if TYPE_CHECKING:
+    from dxgeom.document.document import Document
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.tasks.families import FamilyPlan
     from dxgeom.policy.policy import Policy
-    from dxgeom.report.document.document import Document
-    from dxgeom.report.facts.stated import OtherPlan
+    from dxgeom.report.exactness import OtherPlan
 
 AskedFile: TypeAlias = Annotated[
     Path | None, typer.Argument(help="The queries file (YAML); with --diff the newer policy.", metavar="[QUERIES]")
@@ -113,8 +111,8 @@ def _page(
     ledger: str | None,
     files: list[Path],
 ) -> Document:
-    from dxgeom.report.facts.released import read_release
-    from dxgeom.report.sections.review_page import review_page
+    from dxgeom.report.released import read_release
+    from dxgeom.report.review import review_page
 
     releases = [read_release(file) for file in files]
     return review_page(policy, plan, spend=spend, ledger=ledger, releases=releases, plan_digest=digest)
@@ -124,6 +122,6 @@ def _differences(old: Path, new: Path | None) -> Document:
     if new is None:
         raise typer.BadParameter("name two policies, the older one first")
     from dxgeom.policy.policy import load_policy
-    from dxgeom.report.sections.changes import changes_page
+    from dxgeom.report.changes import changes_page
 
     return changes_page(load_policy(old), load_policy(new))

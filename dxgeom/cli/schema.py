@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dxgeom.cli.terminal.printing import print_json
+from dxgeom.cli.terminal import print_json
 
 
 class Described(StrEnum):

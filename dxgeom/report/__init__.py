@@ -1,7 +1,7 @@
 """What people read: the review page of a policy, what a change of policy does, and pictures.
 
-Lives here: pictures of bodies and noise as files, which need matplotlib, an optional library: ``dxgeom[plots]``; in
-rooms of their own the page, how things look in notebooks, and what both are made of. Reads no data.
+Lives here: the page, section by section, and its facts; how things look in notebooks; pictures of bodies and noise as
+files, which need matplotlib, an optional library: ``dxgeom[plots]``. Reads no data.
 """
 
 from __future__ import annotations
@@ -12,24 +12,21 @@ from dxgeom.doors import doors_of
 from dxgeom.numeric.optional_library import optional_library
 
 if TYPE_CHECKING:
-    from dxgeom.report.body_pictures import (
-        contour_picture as contour_picture,
-        shadows_picture as shadows_picture,
-        solid_picture as solid_picture,
-    )
-    from dxgeom.report.canvas import save as save
+    from dxgeom.document.axes import save as save
+    from dxgeom.document.document import Document as Document
+    from dxgeom.progress_line import ProgressLine as ProgressLine
+    from dxgeom.report.changes import changes_page as changes_page
     from dxgeom.report.pictures import (
+        contour_picture as contour_picture,
         improvement_factors as improvement_factors,
         improvement_picture as improvement_picture,
         noise_body_picture as noise_body_picture,
+        shadows_picture as shadows_picture,
+        solid_picture as solid_picture,
     )
+    from dxgeom.report.released import Released as Released, read_release as read_release
+    from dxgeom.report.review import review_page as review_page
     from dxgeom.report.statistic_pictures import adjacent_outputs_picture as adjacent_outputs_picture
-
-    from dxgeom.report.document.document import Document as Document
-    from dxgeom.report.sections.changes import changes_page as changes_page
-    from dxgeom.report.facts.released import Released as Released, read_release as read_release
-    from dxgeom.report.sections.review_page import review_page as review_page
-    from dxgeom.progress_line import ProgressLine as ProgressLine
 
 _open, __dir__, __all__ = doors_of(__name__, __file__)
 _WITHOUT_PICTURES = {"Document", "changes_page", "Released", "read_release", "review_page", "ProgressLine"}

@@ -9,12 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from dxgeom.document.axes import BLUE, GREEN, GREY, INK, ORANGE, RED, legend, literal, panels, save
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.sensitivities import entry_sensitivities, norm_sensitivities
-from dxgeom.report.canvas import BLUE, GREEN, GREY, INK, ORANGE, RED, legend, literal, panels, save
-from dxgeom.report.shadow import closed, shadow_outline
+from dxgeom.report.projection import closed, shadow_outline
 
 _CELLS = 240
 _RECORDS = 700

@@ -73,7 +73,7 @@ def hull_mean_square() -> float:
 
 def draw_picture() -> None:
     """Both panels: the adjacent output space, and the balls of exact and of loose radii."""
-    from dxgeom.report.canvas import BLUE, GREEN, ORANGE, RED, legend, panels, save, title
+    from dxgeom.document.axes import BLUE, GREEN, ORANGE, RED, legend, panels, save, title
 
     figure, row = panels(8.4, 4.4, 2)
     across = np.linspace(-2, 2, 401)

@@ -81,7 +81,7 @@ def shown(sweep: Sweep | None) -> None:
 
 def draw_picture(sweep: Sweep) -> None:
     """Medians and quartiles of the replicates against ε; of shares the means and their standard errors."""
-    from dxgeom.report.canvas import BLUE, GREEN, ORANGE, RED, empty_picture, legend, save, title
+    from dxgeom.document.axes import BLUE, GREEN, ORANGE, RED, empty_picture, legend, save, title
 
     figure, axes = empty_picture(6.4, 4.2)
     at = [float(Fraction(budget)) for budget in sweep.budgets]

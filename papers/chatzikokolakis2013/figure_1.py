@@ -38,7 +38,7 @@ def _odds(distances: list[list[Fraction]]) -> float:
 
 def draw_picture() -> None:
     """The chance of each answer, and which odds count on either side of the query."""
-    from dxgeom.report.canvas import BLUE, ORANGE, empty_picture, legend, save, title
+    from dxgeom.document.axes import BLUE, ORANGE, empty_picture, legend, save, title
 
     figure, axes = empty_picture(5.2, 3.4)
     values = ["y₁ = f(x₁)", "y₂ = f(x₂)", "y₃ = f(x₃)"]

@@ -46,7 +46,7 @@ def programme() -> NDArray[np.float64]:
 
 def draw_picture() -> None:
     """The readings, with the printed noise, and with noise that is private."""
-    from dxgeom.report.canvas import BLUE, GREY, ORANGE, legend, panels, save, title
+    from dxgeom.document.axes import BLUE, GREY, ORANGE, legend, panels, save, title
 
     figure, row = panels(8.4, 3.6, 2)
     generator, seconds, true = np.random.default_rng(4), 10 * np.arange(READINGS), programme()

@@ -102,7 +102,7 @@ def _places() -> Iterator[Row]:
 
 def draw_picture() -> None:
     """Figure 3: how far off an answer is, against how sure one wants to be."""
-    from dxgeom.report.canvas import BLUE, ORANGE, empty_picture, legend, save, title
+    from dxgeom.document.axes import BLUE, ORANGE, empty_picture, legend, save, title
 
     figure, axes = empty_picture(5.2, 3.4)
     deltas = np.linspace(0.005, 0.5, 200)

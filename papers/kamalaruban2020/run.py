@@ -240,7 +240,7 @@ def improvements_on_cities() -> tuple[float, float]:
 
 def draw_picture(found: list[Row]) -> None:
     """Figure 2d: the improvement by each way to scale Laplace noise."""
-    from dxgeom.report.canvas import BLUE, GREEN, GREY, ORANGE, empty_picture, legend, save, title
+    from dxgeom.document.axes import BLUE, GREEN, GREY, ORANGE, empty_picture, legend, save, title
 
     figure, axes = empty_picture(5.2, 3.4)
     shown = [row.computed for row in found if row.figure.startswith("Fig. 2d")]

@@ -55,7 +55,7 @@ def rates(epsilon: str, number: int) -> NDArray[np.float64]:
 
 def draw_picture() -> None:
     """Each graph's rate, for two ε, in both orders."""
-    from dxgeom.report.canvas import BLUE, GREY, ORANGE, legend, panels, save, title
+    from dxgeom.document.axes import BLUE, GREY, ORANGE, legend, panels, save, title
 
     figure, row = panels(8.4, 3.6, 2)
     for axes, number in zip(row, range(2), strict=True):

@@ -67,7 +67,7 @@ def sweep(name: str) -> NDArray[np.float64]:
 
 def draw_sweep() -> None:
     """Figure 7: where Theorem 3 errs less than the staircase, for each query."""
-    from dxgeom.report.canvas import panels, save, title
+    from dxgeom.document.axes import panels, save, title
 
     figure, row = panels(13, 3.8, len(QUERIES))
     for axes, name in zip(row, QUERIES, strict=True):
@@ -86,7 +86,7 @@ def draw_sweep() -> None:
 
 def draw_densities() -> None:
     """Figure 8: the chances of integers at ε = 3 and δ = 10, beside staircase and Laplace noise."""
-    from dxgeom.report.canvas import BLUE, GREY, ORANGE, legend, panels, save, title
+    from dxgeom.document.axes import BLUE, GREY, ORANGE, legend, panels, save, title
 
     figure, row = panels(12, 3.6, 3)
     places, epsilon = np.arange(-2500, 2501, 5), Fraction(3)

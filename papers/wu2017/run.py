@@ -102,7 +102,7 @@ def _linear_queries() -> Iterator[Row]:
 
 def draw_picture() -> None:
     """Figure 6: each graph's error by privacy first over its error by the ladder."""
-    from dxgeom.report.canvas import BLUE, GREY, ORANGE, empty_picture, legend, save, title
+    from dxgeom.document.axes import BLUE, GREY, ORANGE, empty_picture, legend, save, title
 
     space = triangles()
     figure, axes = empty_picture(5.2, 3.4)

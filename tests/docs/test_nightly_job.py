@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from reference.project import GUIDE, POLICIES
 
-from dxgeom.cli.terminal.outcomes import Outcome
+from dxgeom.cli.terminal import Outcome
 from dxgeom.ledger.history import read_ledger
 
 TEXT = (GUIDE / "nightly-job.md").read_text(encoding="utf-8")

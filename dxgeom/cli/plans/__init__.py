@@ -1,1 +1,1 @@
-"""From files to plans, and plans as they are shown. Touches ``cli/terminal``."""
+"""From files to plans, and plans as they are shown. Touches ``terminal`` and ``options``."""

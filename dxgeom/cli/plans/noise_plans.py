@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import print_json, print_lines, print_table
+from dxgeom.cli.options import Format
+from dxgeom.cli.terminal import print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import brief
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dxgeom.cli.terminal.options import ObjectiveChoice
-from dxgeom.cli.terminal.printing import print_warnings
+from dxgeom.cli.options import ObjectiveChoice
+from dxgeom.cli.terminal import print_warnings
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:

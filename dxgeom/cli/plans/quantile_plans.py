@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import print_json, print_lines, print_table
+from dxgeom.cli.options import Format
+from dxgeom.cli.terminal import print_json, print_lines, print_table
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.wording.numbers import brief

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from dxgeom.cli.terminal.options import Format
-from dxgeom.cli.terminal.printing import print_json, print_lines, print_warnings
+from dxgeom.cli.options import Format
+from dxgeom.cli.terminal import print_json, print_lines, print_warnings
 from dxgeom.errors import UnsupportedCombination
 
 

@@ -12,9 +12,8 @@ import pytest
 import typer
 from reference.project import POLICIES
 
-from dxgeom.cli.terminal.failures import refusals
-from dxgeom.cli.terminal.options import Format, mechanism_of
-from dxgeom.cli.terminal.printing import aligned, print_json, print_lines, printable
+from dxgeom.cli.options import Format, mechanism_of
+from dxgeom.cli.terminal import aligned, print_json, print_lines, printable, refusals
 from dxgeom.errors import NotAMetric, TooLarge
 from dxgeom.planner.candidates import names
 from dxgeom.planner.options import NAMED_FAMILIES

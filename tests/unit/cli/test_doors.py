@@ -11,8 +11,7 @@ import pytest
 from reference.processes import BROKEN, CLOSED, WAYS_IN, WAYS_OUT, clinic, ended, spent
 from reference.project import POLICIES
 
-from dxgeom.cli.terminal.new_files import begun_file
-from dxgeom.cli.terminal.streams import Door
+from dxgeom.cli.terminal import Door, begun_file
 from dxgeom.errors import DataError
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
@@ -82,7 +81,7 @@ def broken(*_):
 AdditiveMechanism.draw = broken
 """
 MISTAKEN = """
-from dxgeom.report.sections import answers
+from dxgeom.report import answers
 def broken(*_):
     raise RuntimeError("a mistake")
 answers.brief = broken
@@ -109,7 +108,7 @@ def test_a_file_on_a_full_disk_is_told_in_a_sentence_and_taken_away(
     os.close(target_begun)
     full = os.open("/dev/full", os.O_WRONLY)
     with monkeypatch.context() as patch:
-        patch.setattr("dxgeom.cli.terminal.new_files.check_new", lambda _: None)
+        patch.setattr("dxgeom.cli.terminal.check_new", lambda _: None)
         patch.setattr(os, "open", lambda *_: full)
         with pytest.raises(DataError, match="cannot be written: No space left"), begun_file(target) as write:
             assert write is not None

@@ -14,7 +14,7 @@ from reference.project import POLICIES
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
-from dxgeom.cli.terminal.outcomes import Outcome, outcome_of
+from dxgeom.cli.terminal import Outcome, outcome_of
 from dxgeom.errors import AlreadyCharged, DataError, LedgerBusy, LedgerUnreachable
 from dxgeom.ledger import sqlite_layout
 from dxgeom.ledger.history import read_ledger

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
-from dxgeom.cli.terminal.options import ObjectiveChoice
+from dxgeom.cli.options import ObjectiveChoice
 from dxgeom.planner.objectives.objective import ObjectiveName
 
 POLICY, QUERIES = str(POLICIES / "clinic" / "policy.yaml"), str(POLICIES / "clinic" / "queries.yaml")

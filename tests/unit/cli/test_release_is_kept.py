@@ -155,7 +155,7 @@ def test_an_error_while_showing_says_where_the_answers_are(
     def broken(*_: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("dxgeom.report.sections.answers.brief", broken)
+    monkeypatch.setattr("dxgeom.report.answers.brief", broken)
     result = invoke(*asked)
     assert isinstance(result.exception, RuntimeError)
     assert "the answers are safe in entry 1: dxgeom ledger show" in result.stderr

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
+from dxgeom.cli import init
 from dxgeom.cli.main import app
-from dxgeom.cli.starting import init
 
 
 def run(*words):
@@ -71,8 +71,8 @@ def test_examples_are_listed_and_written(in_a_folder, tmp_path):
 def test_a_notebook_is_asked_nothing_and_a_terminal_is(in_a_folder, monkeypatch):
     """A kernel hands over a terminal to which nobody types."""
     asked = []
-    monkeypatch.setattr("dxgeom.cli.starting.init.sys.stdin", SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("dxgeom.cli.starting.init.typer.prompt", lambda words, **_: asked.append(words) or "1:9")
+    monkeypatch.setattr("dxgeom.cli.init.sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("dxgeom.cli.init.typer.prompt", lambda words, **_: asked.append(words) or "1:9")
     monkeypatch.setenv("JPY_PARENT_PID", "1")
     init.init(Path("t.csv"), Path("one.yaml"))
     assert asked == []

@@ -19,8 +19,8 @@ from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
 from dxgeom.mechanisms.statistics.polynomial_statistics import moments
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise
-from dxgeom.report.body_pictures import contour_picture, shadows_picture, solid_picture
-from dxgeom.report.shadow import shadow_outline
+from dxgeom.report.pictures import contour_picture, shadows_picture, solid_picture
+from dxgeom.report.projection import shadow_outline
 from dxgeom.report.statistic_pictures import adjacent_outputs_picture
 
 pytestmark = pytest.mark.long

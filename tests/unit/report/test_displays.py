@@ -9,9 +9,9 @@ from reference.project import POLICIES
 
 import dxgeom as dx
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.report.sections.changes import changes_page
-from dxgeom.report.sections.review_page import review_page
-from dxgeom.report.showing.displays import document_for
+from dxgeom.report.changes import changes_page
+from dxgeom.report.review import review_page
+from dxgeom.report.showing import document_for
 
 FOLDER = POLICIES / "hospital-stays"
 

@@ -14,11 +14,11 @@ import pytest
 from reference.project import POLICIES
 
 import dxgeom as dx
+from dxgeom.document.document import Notice, Picture, ShownTable, plain_words
 from dxgeom.errors import DataError, LedgerError, WrongArgument
-from dxgeom.report.document.blocks import Notice, Picture, ShownTable, plain_words
-from dxgeom.report.facts.released import read_release
-from dxgeom.report.sections.changes import changes_page
-from dxgeom.report.sections.review_page import review_page
+from dxgeom.report.changes import changes_page
+from dxgeom.report.released import read_release
+from dxgeom.report.review import review_page
 from dxgeom.wording.numbers import band_of, guesses, odds, plus_minus
 
 NAMES = sorted(path.name for path in POLICIES.iterdir() if path.is_dir())

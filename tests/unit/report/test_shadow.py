@@ -14,7 +14,7 @@ from reference.project import POLICIES
 
 import dxgeom as dx
 from dxgeom.planner.plan import Plan
-from dxgeom.report.shadow import convex_polygon, shadow_of_body, shadow_of_differences
+from dxgeom.report.projection import convex_polygon, shadow_of_body, shadow_of_differences
 
 MECHANISMS = ("hull", "laplace", "epsilon-dp")
 

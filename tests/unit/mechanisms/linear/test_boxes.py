@@ -20,7 +20,7 @@ from dxgeom.mechanisms.linear.boxes.promises import promised_of
 from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
 from dxgeom.mechanisms.linear.boxes.scales import best_scales
 from dxgeom.planner.boxes.box_plan import BoxPlan
-from dxgeom.report.facts.stated import StatedPlan
+from dxgeom.report.exactness import StatedPlan
 
 BoxQueries = dx.universe.BoxQueries
 SIZES = (7, 3)

@@ -27,7 +27,7 @@ from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.numeric.exact_numbers import rational
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.report.shadow import shadow_of_body
+from dxgeom.report.projection import shadow_of_body
 
 FORMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
 

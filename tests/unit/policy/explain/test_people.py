@@ -19,7 +19,7 @@ from dxgeom.cli.main import app
 from dxgeom.errors import DataError
 from dxgeom.policy.explain.transport import least_transport
 from dxgeom.policy.policy import parse_policy
-from dxgeom.report.showing.displays import document_for
+from dxgeom.report.showing import document_for
 from dxgeom.universe.people.people import PUBLIC_NUMBER, SHARES
 from dxgeom.universe.people.shares import ShareCounter
 

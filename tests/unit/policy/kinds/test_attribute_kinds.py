@@ -25,7 +25,7 @@ ASKING = {
     "dxgeom/one_secret/secrets.py": "days are numbers for noise on a line",
     "dxgeom/planner/answers/quantile_answers.py": "a quantile of days is a day",
     "dxgeom/queries/quantiles.py": "a quantile is asked of numbers or of days",
-    "dxgeom/report/sections/maps.py": "a map is drawn of places",
+    "dxgeom/report/rules.py": "a map is drawn of places",
 }
 
 

@@ -1,1 +1,0 @@
-"""``dxgeom verify`` and the files of distances it reads, judges and mends."""

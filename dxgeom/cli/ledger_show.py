@@ -1,0 +1,339 @@
+"""``dxgeom ledger show``: entries, what is left, past answers and synthetic records again."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dxgeom.cli.ledgers import (
+    LedgerFile,
+    about,
+    allotment_dict,
+    brief_text,
+    entry_dict,
+    left,
+    print_division,
+    receipt_text,
+    state_of,
+)
+from dxgeom.cli.options import TableFormat, TableFormatOption, require_shown
+from dxgeom.cli.terminal import begun_file, print_csv, print_json, print_lines, print_parts, print_table, refusals
+from dxgeom.errors import LedgerError, UnsupportedCombination
+from dxgeom.universe.columns import plain
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.history import History
+    from dxgeom.report.released import Columns
+
+
+SYNTHESIS, DATABASE = "synthesize", "small_database"
+"""The kinds of tasks that make records."""
+
+
+def kept_records(history: History, number: int, document: Any) -> dict[str, list[Any]]:
+    """The records of the one task of an entry that made any, as columns; ``document``: what was stored of the release.
+
+    Raises: LedgerError where there is no such task, or more than one, or the ledger does not know the policy.
+    """
+    import numpy as np  # loaded where records are asked for
+
+    from dxgeom.mechanisms.synthetic.synthetic import whole_counts
+    from dxgeom.universe.reading.record_tables import columns_of_records
+
+    task, kept = _task(number, document)
+    universe = _policy(history, number).universe
+    try:
+        if task["kind"] == SYNTHESIS:
+            distribution = np.array(kept["distribution"], dtype=np.float64)
+            counts = whole_counts(distribution, int(task["rows"]))
+        else:
+            counts = np.bincount(np.array(kept[1:], dtype=np.int64), minlength=universe.size).astype(np.int64)
+    except (KeyError, TypeError, ValueError) as error:
+        raise LedgerError(f"the records of entry {number} were stored otherwise; show it as json") from error
+    return columns_of_records(universe, counts)
+
+
+def has_records(document: Any) -> bool:
+    """Whether a task of a release made synthetic records."""
+    return bool(_makers(document))
+
+
+def _task(number: int, document: Any) -> tuple[dict[str, Any], Any]:
+    """The task that made records, and what was kept of its answer."""
+    found = _makers(document)
+    if len(found) != 1:
+        raise LedgerError(f"entry {number} has {len(found) or 'no'} tasks that made synthetic records; one has to")
+    if found[0][0].get("estimate", "weights") != "weights":
+        raise LedgerError(
+            f"the records of entry {number} were estimated by {found[0][0]['estimate']}, which a ledger does not keep: "
+            "release again with the same --id, which costs nothing"
+        )
+    return found[0]
+
+
+def _makers(document: Any) -> list[tuple[dict[str, Any], Any]]:
+    """The tasks that made records, each with what was kept of its answer."""
+    tasks = document.get("tasks") if isinstance(document, dict) else None
+    kept = document.get("kept") if isinstance(document, dict) else None
+    if tasks is None and isinstance(document, dict) and {"rows", "bounds", "kept"} <= {*document}:
+        return [({**document, "kind": SYNTHESIS if isinstance(kept, dict) else DATABASE}, kept)]
+    pairs: list[tuple[dict[str, Any], Any]] = []
+    if isinstance(tasks, list) and isinstance(kept, list) and len(tasks) == len(kept):
+        pairs = list(zip(tasks, kept, strict=True))
+    return [(task, one) for task, one in pairs if task.get("kind") in (SYNTHESIS, DATABASE)]
+
+
+def _policy(history: History, number: int) -> Any:
+    from dxgeom.policy.policy import Policy
+
+    account = history.accounts[history.entries[number - 1].account - 1]
+    stated = history.documents.get(account.number)
+    policy = None if stated is None else Policy.from_stated(stated)
+    if policy is None or policy.fingerprint != account.policy_fingerprint:
+        raise LedgerError(
+            f"the ledger does not know the policy of entry {number}, which says what its records are: release again "
+            "with the same --id, which costs nothing"
+        )
+    return policy
+
+
+def show(
+    ledger: LedgerFile,
+    entry: Annotated[
+        int | None, typer.Option("--entry", min=1, metavar="N", help="This entry only, with its answer.")
+    ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            help="Write the entry's synthetic records, or else its answers, to this new file: .csv or .parquet.",
+        ),
+    ] = None,
+    output: TableFormatOption = TableFormat.text,
+) -> None:
+    """Show a ledger's entries and what is left, or the answer of one entry again, at no cost.
+
+    The ledger is verified first, and not changed. A charge without an answer counts as spent: its release was ended
+    between charge and answer, or is still running.
+
+    \b
+    Example:
+      dxgeom ledger show privacy.db
+      dxgeom ledger show privacy.db --entry 3 --format csv
+    """
+    require_shown(output)
+    with refusals(output):
+        from dxgeom.ledger.history import read_answer, read_ledger
+
+        history = read_ledger(ledger)
+        if target is not None:
+            _write(history, ledger, entry, target)
+        elif entry is None:
+            _SHOW[output](history)
+        else:
+            answer = read_answer(ledger, entry)
+            _SHOW_ENTRY[output](history, entry, answer)
+
+
+def _write(history: History, ledger: str, entry: int | None, target: Path) -> None:
+    """The synthetic records of an entry, or else its answers, as a file.
+
+    Raises: LedgerError, DataError, UnsupportedCombination.
+    """
+    from dxgeom.cli.ledger_show import has_records, kept_records
+    from dxgeom.engines.answer_frames import is_table_file, write_batches
+    from dxgeom.ledger.history import read_answer
+
+    if entry is None or not is_table_file(target):
+        raise UnsupportedCombination(
+            "--output is of the synthetic records, or else the answers, of one entry: say which, --entry, and name a "
+            ".csv or .parquet file"
+        )
+    answer = read_answer(ledger, entry)
+    made = has_records(_document(answer))
+    columns = kept_records(history, entry, _document(answer)) if made else _table(history, entry, answer)
+    with begun_file(target) as write:
+        if write is not None:
+            write(lambda file: write_batches(iter([columns]), file, target.suffix))
+    rows = len(next(iter(columns.values()), []))
+    print_lines([f"{rows:,} {'records' if made else 'answers'} written to {target}"])
+
+
+def _show_text(history: History) -> None:
+    cap = history.data_set.budget
+    all_spent = "" if cap is None else f"; budget for all policies together {plain(cap)}"
+    how = "; squares of spends add up" if history.currency.squares else ""
+    print_lines([about(history) + all_spent + how, ""])
+    accounts = [
+        (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
+        for number, edition, spent, remaining in left(history)
+    ]
+    print_table(("policy", "budget", "spent", "remaining"), accounts)
+    for one in history.together:
+        print_lines([f"together   {one}"])
+    print_division(history)
+    if history.entries:
+        print_lines([""])
+        rows = [
+            (
+                f"{one.number}  {one.time_utc[:16].replace('T', ' ')}  {_whose(history, one.account, one.edition)}"
+                f"  {brief_text(one.purpose)}" + ("" if one.key is None else f"  (key {brief_text(one.key)})"),
+                plain(one.spend),
+                plain(one.remaining),
+                state_of(history, one.number),
+            )
+            for one in history.entries
+        ]
+        print_table(("entry", "spend", "remaining", "state"), rows)
+    if history.receipt is not None:
+        print_lines(["", f"last seal  {receipt_text(*history.receipt)}"])
+
+
+def _show_json(history: History) -> None:
+    accounts = [
+        {
+            "policy": history.accounts[number - 1].policy_name,
+            "fingerprint": history.accounts[number - 1].policy_fingerprint,
+            "currency": history.accounts[number - 1].currency,
+            "budget": str(history.accounts[number - 1].budget),
+            "edition": edition,
+            "spent": str(spent),
+            "remaining": str(remaining),
+        }
+        for number, edition, spent, remaining in left(history)
+    ]
+    data_set = {
+        "name": history.data_set.name,
+        "people": "disjoint" if history.disjoint else "shared",
+        "budget": None if history.data_set.budget is None else str(history.data_set.budget),
+    }
+    entries = [entry_dict(history, one) for one in history.entries]
+    last = None if history.receipt is None else receipt_text(*history.receipt)
+    allotments = [allotment_dict(history, one) for one in history.allotments]
+    divided = {"allotments": allotments} if allotments else {}
+    several = {"together": [one.as_dict() for one in history.together]} if history.together else {}
+    print_json(
+        {"data_set": data_set, "accounts": accounts, **several, **divided, "entries": entries, "last_seal": last}
+    )
+
+
+def _show_csv(history: History) -> None:
+    rows = [entry_dict(history, one) for one in history.entries]
+    for row in rows:
+        policy = row.pop("policy")
+        row |= {"policy": policy["name"], "policy_fingerprint": policy["fingerprint"]}
+    _print_rows(list(dict.fromkeys(name for row in rows for name in row)) or ["entry"], rows)
+
+
+def _entry_text(history: History, number: int, answer: bytes | None) -> None:
+    one = history.entries[number - 1]
+    lines = [
+        f"entry {number} of {about(history)}",
+        f"time       {one.time_utc}",
+        f"policy     {_whose(history, one.account, one.edition)}",
+        f"purpose    {one.purpose}",
+        *([] if one.owner is None else [f"allotment  {one.owner}"]),
+        *([] if one.charged_by is None else [f"charged by {one.charged_by}"]),
+        f"spent      {plain(one.spend)}, remaining then {plain(one.remaining)}",
+        f"plan       {one.plan_fingerprint}",
+        *([] if one.key is None else [f"key        {one.key}"]),
+        f"seal       {receipt_text(number, _seal(history, number))}",
+        f"state      {state_of(history, number)}",
+        *([] if one.warning is None else [f"warning    {one.warning}"]),
+        "",
+    ]
+    print_lines(lines)
+    from dxgeom.report.released import known_parts
+
+    document = _document(answer)
+    parts = known_parts(document)
+    if parts:
+        print_lines(print_parts(parts))
+    elif answer is not None:
+        print_lines((document if isinstance(document, str) else json.dumps(document, indent=2)).splitlines())
+
+
+def _entry_json(history: History, number: int, answer: bytes | None) -> None:
+    entry = history.entries[number - 1]
+    warning = {} if entry.warning is None else {"warning": entry.warning}
+    try:
+        print_json({**entry_dict(history, entry), **warning, "answer": _document(answer)})
+    except ValueError:
+        raise LedgerError(f"the answer of entry {number} has no form in JSON; show it as text") from None
+
+
+def _entry_csv(history: History, number: int, answer: bytes | None) -> None:
+    table = _table(history, number, answer)
+    print_csv(tuple(table), zip(*table.values(), strict=True))
+
+
+def _entry_parquet(history: History, number: int, answer: bytes | None) -> None:
+    from dxgeom.engines.answer_frames import write_batches
+
+    write_batches(iter([_table(history, number, answer)]), sys.stdout.buffer, ".parquet")
+
+
+def _table(history: History, number: int, answer: bytes | None) -> Columns:
+    """All answers of an entry as one table. Raises: LedgerError where they are none."""
+    from dxgeom.report.released import known_parts, stacked
+
+    table = stacked(known_parts(_document(answer)))
+    if table is None:
+        raise LedgerError(
+            f"entry {number} is {state_of(history, number)}, and has no answers here that make a table; show it as "
+            "json, or release again with the same --id, which costs nothing"
+        )
+    return table
+
+
+def _document(answer: bytes | None) -> Any:
+    """The answer as JSON has it, else as text, else as text in base 64."""
+    if answer is None:
+        return None
+    try:
+        return json.loads(answer)
+    except ValueError:
+        pass
+    try:
+        return answer.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(answer).decode()}
+
+
+def _whose(history: History, account: int, edition: str | None) -> str:
+    name = brief_text(history.accounts[account - 1].policy_name)
+    return name if edition is None else f"{name}, edition {brief_text(edition)}"
+
+
+def _seal(history: History, number: int) -> str:
+    kept = history.answers.get(number)
+    return history.entries[number - 1].seal if kept is None else kept.seal
+
+
+def _print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
+    print_csv(columns, ([row.get(column) for column in columns] for row in rows))
+
+
+def _no_parquet(history: History) -> None:
+    raise UnsupportedCombination(f"Parquet is for the answers of one entry of {history.described}: say which, --entry")
+
+
+_SHOW = {
+    TableFormat.text: _show_text,
+    TableFormat.json: _show_json,
+    TableFormat.csv: _show_csv,
+    TableFormat.parquet: _no_parquet,
+}
+_SHOW_ENTRY = {
+    TableFormat.text: _entry_text,
+    TableFormat.json: _entry_json,
+    TableFormat.csv: _entry_csv,
+    TableFormat.parquet: _entry_parquet,
+}

@@ -1,0 +1,165 @@
+"""What the commands about ledgers share: their accounts, as the policies say whose they are, and what all say alike."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+import typer
+
+from dxgeom.cli.options import data_set_of
+from dxgeom.cli.terminal import print_table, print_warnings
+from dxgeom.privacy.currencies import currency_of
+from dxgeom.universe.columns import plain
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.book import Allotment
+    from dxgeom.ledger.entry import Entry
+    from dxgeom.ledger.history import History
+    from dxgeom.ledger.ledger import Ledger
+    from dxgeom.metrics.data_set import DataSet
+
+
+LedgerFile: TypeAlias = Annotated[str, typer.Argument(help="The ledger.", metavar="LEDGER")]
+
+NOT_ANSWERED: Final = "charged, not answered"
+_LONGEST: Final = 48
+
+
+def about(history: History) -> str:
+    """What the ledger is kept for."""
+    name, accounts = history.data_set.name, history.accounts
+    if name is not None:
+        people = ", other people in each edition" if history.disjoint else ""
+        return f"ledger {history.described} of data set '{name}'{people}"
+    return f"ledger {history.described}" + (f" of policy '{accounts[0].policy_name}'" if accounts else "")
+
+
+def state_of(history: History, number: int) -> str:
+    """Whether a charge was answered."""
+    if number in history.answers:
+        return "answered"
+    if number in history.waiting:
+        return "answered, waiting to be booked"
+    # Whoever makes no room for an answer, as older versions did, does not keep it here.
+    return NOT_ANSWERED if history.entries[number - 1].reserved else "charged, answer not kept here"
+
+
+def size_of(history: History, number: int) -> int | None:
+    """Bytes of an entry's answer, None where there is none."""
+    kept = history.answers.get(number)
+    return history.waiting.get(number) if kept is None else kept.size
+
+
+def left(history: History) -> list[tuple[int, str | None, Fraction, Fraction]]:
+    """Account, edition, spent and remaining: a row for each account, and each edition where these have other people."""
+    rows = []
+    for account in history.accounts:
+        charged = [entry for entry in history.entries if entry.account == account.number]
+        editions = dict.fromkeys(entry.edition for entry in charged) if history.disjoint and charged else {None: None}
+        for edition in editions:
+            last = [entry for entry in charged if not history.disjoint or entry.edition == edition]
+            currency = currency_of(account.currency)
+            whole = currency.counted(account.budget)
+            remaining = last[-1].counted_remaining if last else whole
+            spent = currency.spend_above(whole - remaining)
+            rows.append((account.number, edition, spent, currency.spend_below(remaining)))
+    return rows
+
+
+def entry_dict(history: History, entry: Entry) -> dict[str, Any]:
+    """An entry ready for JSON; spends are exact, as text."""
+    account = history.account_of(entry)
+    return {
+        "entry": entry.number,
+        "time": entry.time_utc,
+        "policy": {"name": account.policy_name, "fingerprint": account.policy_fingerprint},
+        "edition": entry.edition,
+        "owner": entry.owner,
+        "key": entry.key,
+        "purpose": entry.purpose,
+        "plan_fingerprint": entry.plan_fingerprint,
+        "spend": str(entry.spend),
+        "remaining": str(entry.remaining),
+        "total": str(entry.total),
+        "state": state_of(history, entry.number),
+        "answer_bytes": size_of(history, entry.number),
+        "seal": entry.seal,
+        **({} if entry.charged_by is None else {"charged_by": entry.charged_by}),
+    }
+
+
+def receipt_text(number: int, seal: str) -> str:
+    """An entry's number and seal, as ``dxgeom ledger verify --seal`` reads them."""
+    return f"{number}:{seal}"
+
+
+def brief_text(text: str | None) -> str:
+    """A text in a cell of a table."""
+    words = " ".join((text or "").split())
+    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
+
+
+AccountPolicy: TypeAlias = Annotated[
+    Path, typer.Option("--policy", metavar="POLICY", help="The policy whose account it is, and its budget.")
+]
+AccountDataset: TypeAlias = Annotated[
+    Any,  # a DataSet, whose class is loaded when the option is used
+    typer.Option("--dataset", parser=data_set_of, metavar="NAME[/EDITION]", help="Which data the policy is about."),
+]
+
+
+def opened(ledger: str, policy: Path, data_set: DataSet | None) -> Ledger:
+    """The ledger, begun where there is none, with the policy's account. Raises: PolicyError, LedgerError."""
+    from dxgeom.ledger.ledger import Ledger
+    from dxgeom.mechanisms.contract.mechanism import account_of
+    from dxgeom.policy.policy import load_policy
+
+    policy_read = load_policy(policy)
+    print_warnings(policy_read)
+    metric = policy_read.compile()
+    account = account_of(metric if data_set is None else metric.about(data_set))
+    stated = account.policy if isinstance(account.policy, str | None) else account.policy()
+    kept = Ledger.open(
+        ledger,
+        policy_fingerprint=account.policy_fingerprint,
+        policy_name=account.policy_name,
+        budget=account.budget,
+        data_set=account.data_set,
+        policy=stated,
+        alike=account.alike,
+        currency=account.currency,
+    )
+    kept.open_account()
+    return kept
+
+
+def print_division(history: History) -> None:
+    """A table of the allotments, with a blank line above, where there are any."""
+    if history.allotments:
+        typer.echo()
+        rows = [
+            (
+                f"{brief_text(history.accounts[one.account - 1].policy_name)}, allotment {brief_text(one.owner)}"
+                + ("" if one.edition is None else f", edition {brief_text(one.edition)}"),
+                plain(one.amount),
+                plain(one.spent),
+                plain(one.remaining),
+            )
+            for one in history.allotments
+        ]
+        print_table(("allotment", "part", "spent", "remaining"), rows)
+
+
+def allotment_dict(history: History, one: Allotment) -> dict[str, Any]:
+    """An allotment ready for JSON; amounts are exact, as text."""
+    account = history.accounts[one.account - 1]
+    return {
+        "policy": {"name": account.policy_name, "fingerprint": account.policy_fingerprint},
+        "allotment": one.owner,
+        "edition": one.edition,
+        "amount": str(one.amount),
+        "spent": str(one.spent),
+        "remaining": str(one.remaining),
+    }

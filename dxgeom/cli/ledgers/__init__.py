@@ -1,1 +1,0 @@
-"""``dxgeom ledger``: a file per command that looks at ledgers."""

@@ -1,1 +1,0 @@
-"""The commands for a start: examples, and a policy from one's own table."""

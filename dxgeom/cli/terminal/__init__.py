@@ -1,1 +1,0 @@
-"""What all commands share: options, printing, and what happens when something cannot be done."""

@@ -1,0 +1,202 @@
+"""A document as HTML, by Jinja2 with everything escaped: a page of its own, or a part of another page."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final, TypeAlias, final
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from dxgeom.document.document import Document, pieces
+from dxgeom.document.scene import ON_DARK, Area, Arrow, Dots, Label, Line, Mark, Point, Scene
+from dxgeom.wording.glossary import MEANINGS, TERMS, term_of
+
+_TOP, _RIGHT, _BOTTOM = 12, 14, 40
+_HEAD = 7.0
+
+Placed: TypeAlias = Callable[[Point], Point]
+
+
+@final
+@dataclass(frozen=True)
+class _Frame:
+    """Where the numbers of a picture lie, in pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+def svg_of(scene: Scene) -> str:
+    """The picture as one element. Whatever names are in it, it holds no markup of theirs."""
+    frame = _frame(scene)
+
+    def placed(point: Point) -> Point:
+        x = frame.left + (point[0] - scene.across.low) / (scene.across.high - scene.across.low) * (
+            frame.right - frame.left
+        )
+        y = frame.bottom - (point[1] - scene.up.low) / (scene.up.high - scene.up.low) * (frame.bottom - frame.top)
+        return x, y
+
+    drawn = "".join(_mark(mark, placed) for mark in scene.marks)
+    axes = "".join(_axes(scene, frame, placed)) if scene.framed else ""
+    box = f'viewBox="0 0 {scene.width} {scene.height}" width="{scene.width}" height="{scene.height}"'
+    return f'<svg class="scene" role="img" aria-label="{html.escape(scene.alt)}" {box}>{axes}{drawn}</svg>'
+
+
+def _frame(scene: Scene) -> _Frame:
+    if not scene.framed:
+        frame = _Frame(4, 4, scene.width - 4, scene.height - 4)
+    else:
+        below = _BOTTOM if scene.across.title else 24
+        frame = _Frame(scene.names, _TOP + (14 if scene.up.title else 0), scene.width - _RIGHT, scene.height - below)
+    if not scene.equal:
+        return frame
+    wide, high = frame.right - frame.left, frame.bottom - frame.top
+    each = min(wide / (scene.across.high - scene.across.low), high / (scene.up.high - scene.up.low))
+    side = (wide - each * (scene.across.high - scene.across.low)) / 2
+    over = (high - each * (scene.up.high - scene.up.low)) / 2
+    return _Frame(frame.left + side, frame.top + over, frame.right - side, frame.bottom - over)
+
+
+def _axes(scene: Scene, frame: _Frame, placed: Placed) -> Iterator[str]:
+    for value, words in scene.across.ticks:
+        x, _ = placed((value, scene.up.low))
+        yield f'<path class="grid" d="M{x:.1f} {frame.top:.1f}V{frame.bottom:.1f}"/>'
+        yield _written(x, frame.bottom + 16, words, "middle", "muted")
+    for value, words in scene.up.ticks:
+        _, y = placed((scene.across.low, value))
+        yield f'<path class="grid" d="M{frame.left:.1f} {y:.1f}H{frame.right:.1f}"/>'
+        yield _written(frame.left - 7, y + 4, words, "end", "muted")
+    if scene.up.title:
+        yield _written(4, 12, scene.up.title, "start", "muted")
+    if scene.across.title:
+        yield _written((frame.left + frame.right) / 2, scene.height - 6, scene.across.title, "middle", "muted")
+
+
+def _mark(mark: Mark, placed: Placed) -> str:
+    match mark:
+        case Line():
+            dash = ' stroke-dasharray="5 4"' if mark.dashed else ""
+            way = _way(tuple(map(placed, mark.points)))
+            return f'<path class="line {mark.look}" stroke-width="{mark.width}"{dash} d="{way}"/>'
+        case Area():
+            corners = tuple(map(placed, mark.points))
+            edge = "" if mark.edge is None else f" edge-{mark.edge}"
+            hatch = _hatch(corners) if mark.look == "band-5" else ""
+            return f'<path class="area {mark.look}{edge}" d="{_way(corners)}Z"/>{hatch}'
+        case Dots():
+            spots = (
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{mark.size / 2:.1f}"/>' for x, y in map(placed, mark.points)
+            )
+            return f'<g class="dots {mark.look}">{"".join(spots)}</g>'
+        case Label():
+            x, y = placed(mark.at)
+            look = ("on-dark" if mark.on in ON_DARK else "on-light") if mark.on is not None else mark.look
+            shown = f"{look} strong" if mark.strong else look
+            return _written(x + mark.shift[0], y + mark.shift[1] + 4, mark.words, mark.anchor, shown)
+        case Arrow():
+            return _arrow(placed(mark.start), placed(mark.end), mark.look)
+
+
+def _way(points: tuple[Point, ...]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
+def _written(x: float, y: float, words: str, anchor: str, look: str) -> str:
+    return f'<text class="{look}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(words)}</text>'
+
+
+def _hatch(corners: tuple[Point, ...]) -> str:
+    """Three strokes across a box: it is told from the colour beside it without seeing colours."""
+    left, right = min(x for x, _ in corners), max(x for x, _ in corners)
+    top, bottom = min(y for _, y in corners), max(y for _, y in corners)
+    strokes = (
+        f"M{left + share * (right - left):.1f} {bottom:.1f}"
+        f"L{min(right, left + (share + 0.34) * (right - left)):.1f} {top:.1f}"
+        for share in (0.0, 0.33, 0.66)
+    )
+    return f'<path class="hatch" d="{"".join(strokes)}"/>'
+
+
+def _arrow(start: Point, end: Point, look: str) -> str:
+    across, down = end[0] - start[0], end[1] - start[1]
+    length = max((across**2 + down**2) ** 0.5, 1e-9)
+    along = (across / length, down / length)
+    wings = tuple(
+        (end[0] - _HEAD * (along[0] - side * along[1]), end[1] - _HEAD * (along[1] + side * along[0]))
+        for side in (0.6, -0.6)
+    )
+    head = _way((wings[0], end, wings[1]))
+    return f'<path class="line {look}" stroke-width="2" d="{_way((start, end))}{head}"/>'
+
+
+_ROOM: Final = "dxgeom.document"
+# Signs that change the direction of what follows them, and others that show nothing.
+_UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+def page_of(document: Document) -> str:
+    """The document as one self-contained page.
+
+    Guarantee: names from files are text in it, whatever they hold; it refers to nothing outside itself.
+    """
+    return _environment().get_template("page.html").render(document=document, style=_style(), whole=True)
+
+
+def fragment_of(document: Document) -> str:
+    """The document as an element with its own style, for a notebook; nothing in it has an address."""
+    return _environment().get_template("fragment.html").render(document=document, style=_style(), whole=False)
+
+
+def _style() -> Markup:
+    return Markup(_text("page.css"))  # noqa: S704 - a file of this room
+
+
+def _text(name: str) -> str:
+    return files(_ROOM).joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(_text), trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"pieces": pieces, "terms": _with_terms, "seen": seen, "drawn": _drawn}
+    return environment
+
+
+def seen(words: str) -> str:
+    """Words without signs that nobody sees, which are shown by their numbers: they could turn what stands beside them.
+
+    >>> seen("ab\\u202ecd")
+    'ab\\\\u202ecd'
+    """
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", words)
+
+
+def _with_terms(words: str, whole: bool, known: list[str] | None) -> Markup:
+    """Words with what they mean behind those of the glossary, at their first place in a section; where ``known`` is
+    given, which remembers them."""
+    parts: list[str] = []
+    end = 0
+    for found in TERMS.finditer(words):
+        term = term_of(found[0])
+        if not whole or known is None or term in known:
+            continue
+        known.append(term)
+        parts.append(str(escape(seen(words[end : found.start()]))))
+        parts.append(f'<a class="term" href="#word-{term}" title="{escape(MEANINGS[term])}">{escape(found[0])}</a>')
+        end = found.end()
+    return Markup("".join([*parts, str(escape(seen(words[end:])))]))  # noqa: S704 - every part is escaped above
+
+
+def _drawn(scene: Scene) -> Markup:
+    return Markup(seen(svg_of(scene)))  # noqa: S704 - svg_of escapes all words

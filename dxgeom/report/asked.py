@@ -1,0 +1,180 @@
+"""Section 5: what is asked, and how exact the answers are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import ROUND_CEILING
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from dxgeom.document.document import Badge, Beside, Block, Paragraph, Picture, Section, ShownColumn, ShownTable, Words
+from dxgeom.document.scene import Scene
+from dxgeom.document.scenes import noise_shape
+from dxgeom.planner.plan import Plan
+from dxgeom.report.exactness import Expected, StatedPlan, TableErrors, covers, expected
+from dxgeom.report.facts import Facts
+from dxgeom.report.projection import shadow_of_body
+from dxgeom.wording.numbers import amount, digits, odds, plus_minus
+
+MOST_ROWS: Final = 200
+_DRAWS: Final = 20_000
+_MOST_DRAWN: Final = 4_000_000
+
+
+def asked(facts: Facts) -> Section:
+    """The section."""
+    title = "What is asked, and how exact the answers are"
+    if facts.stated is not None and facts.spend is not None:
+        return Section(5, title, stated_blocks(facts.stated, facts.spend))
+    if facts.plan is None or facts.spend is None:
+        nothing = Paragraph("No questions were given with this page. What they cost in accuracy is not on it.")
+        return Section(5, title, (nothing,))
+    rows = expected(facts, facts.plan, facts.spend)
+    blocks: list[Block] = [question_table(facts, rows), Paragraph(_explained(facts, facts.spend, rows), "note")]
+    blocks += [Paragraph(words) for words in _biases(rows)]
+    blocks += noise_blocks(facts.plan, facts.spend)
+    return Section(5, title, tuple(blocks))
+
+
+def question_table(facts: Facts, rows: tuple[Expected, ...]) -> ShownTable:
+    """Each question with ±, and the two yardsticks beside it."""
+    near, far = (odds(pair.distance * facts.budget) for pair in (facts.extremes.closest, facts.extremes.farthest))
+    columns = (
+        ShownColumn("Question"),
+        ShownColumn("This plan", figures=True),
+        ShownColumn(f"If every pair were as hidden as the closest ({near})", figures=True),
+        ShownColumn(f"If every pair were as little hidden as the farthest ({far})", figures=True),
+    )
+    cells = tuple(
+        (
+            row.name,
+            _width(row.half_width, row),
+            _width(row.closest, row),
+            _width(row.farthest, row),
+        )
+        for row in rows[:MOST_ROWS]
+    )
+    return ShownTable("Questions and their errors", columns, cells)
+
+
+def _width(half_width: float | None, row: Expected) -> Words:
+    if half_width is None:
+        return "not known"
+    said = plus_minus(half_width)
+    return (said, " ", Badge("✖ useless", "useless")) if covers(half_width, row.possible) else said
+
+
+def _explained(facts: Facts, spend: Fraction, rows: tuple[Expected, ...]) -> str:
+    left_out = f" The first {MOST_ROWS} of {len(rows):,} questions." if len(rows) > MOST_ROWS else ""
+    far = facts.extremes.farthest.distance
+    middle = "Middle column: ordinary noise, which protects everybody more than the policy asks."
+    right = (
+        f"Right column: less is hidden; the closest two, too, could then be told apart at {odds(far * facts.budget)}."
+        if math.isfinite(far)
+        else "Right column: nothing is hidden, and answers are exact."
+    )
+    useful = next((row.possible for row in rows if row.possible is not None), None)
+    useless = (
+        "Which answers are useless cannot be said here: the number of records is not public on this page."
+        if useful is None
+        else f"Useless: the bar covers half or more of what is possible, such as {amount(useful[0])} to "
+        f"{amount(useful[1])} for the first question."
+    )
+    first = f"At spend {amount(spend)}, 19 times in 20 an answer is off by at most this."
+    return f"{first} {middle} {right} {useless}{left_out}"
+
+
+def _biases(rows: tuple[Expected, ...]) -> Iterator[str]:
+    for row in rows[:MOST_ROWS]:
+        if math.isinf(row.bias):
+            yield f"{row.name}: no upper limit can be given; values stand for many numbers of uncounted records."
+        elif row.bias > 0:
+            most = digits(row.bias, 2, ROUND_CEILING)
+            yield f"{row.name}: a bias of up to {most}, which repetition does not average away, is in ±."
+
+
+def noise_blocks(plan: Plan, spend: Fraction) -> tuple[Block, ...]:
+    """The noise of the first two questions that get any; nothing where there are no two, or both always move alike."""
+    scene = noise_picture(plan, spend)
+    if scene is None:
+        return ()
+    note = Paragraph(
+        "How far two of the answers may be off together. The inner shape holds both errors half the time, the outer "
+        "one 19 times in 20; dots at the edge are errors beyond the picture. The arrow is what one changed record does "
+        "to both. The noise is usually larger than that. It is drawn once and never shown. Spend "
+        f"{amount(spend)}; shapes measured on simulated noise.",
+        "note",
+    )
+    return (Beside((Picture(scene, "Errors of two answers together, in their own units."),), (note,)),)
+
+
+def noise_picture(plan: Plan, spend: Fraction, pair: tuple[int, int] | None = None) -> Scene | None:
+    """The contours of the noise of two answers; None where these two have none to show."""
+    mechanism = plan.mechanism
+    noisy = np.flatnonzero(mechanism.ideal_variances > 0)
+    if mechanism.law is None or (pair is None and noisy.size < 2):
+        return None
+    first, second = (int(noisy[0]), int(noisy[1])) if pair is None else pair
+    outline = shadow_of_body(mechanism, first, second)
+    if len(outline) < 3:
+        return None
+    size = max(2000, min(_DRAWS, _MOST_DRAWN // mechanism.law.dimension))
+    draws = mechanism.law.simulate(size, np.random.default_rng(0)) @ mechanism.float_mixing[[first, second]].T
+    sensitivity = mechanism.sensitivity
+    steps = sensitivity.queries.float_steps[[first, second]]
+    moves = sensitivity.differences[:, [first, second]] * steps
+    longest = moves[int(np.argmax(np.abs(moves / np.abs(outline).max(axis=0)).sum(axis=1)))]
+    moved = (float(longest[0]), float(longest[1]))
+    names = [plan.queries.names[first], plan.queries.names[second]]
+    return noise_shape(names, outline / float(spend), draws / float(spend), moved, "one record changed")
+
+
+def stated_blocks(stated: StatedPlan, spend: Fraction) -> tuple[Block, ...]:
+    """Each question beside what holds of its errors at a spend."""
+    tables = stated.tables(spend)
+    if tables:
+        return _of_tables(tables, stated.plan.records, spend)
+    statements = stated.statements(spend)
+    columns = ShownColumn("Question"), ShownColumn("What is asked"), ShownColumn("What holds of its errors")
+    rows = tuple((one.name, one.asked, one.holds) for one in statements[:MOST_ROWS])
+    guessed = any("1,000 records" in one.holds for one in statements) and stated.plan.records is None
+    said = (
+        f"At spend {amount(spend)}. What is no estimate holds whatever the data. Probability 0.95 is 19 times in 20. A "
+        "rank is the place of a record when all stand in order. There is no column of ordinary noise: these errors are "
+        f"not compared with it.{' Nobody says how many records there are: 1,000 is a guess.' if guessed else ''}"
+    )
+    return (
+        ShownTable("Questions and what holds of their errors", columns, rows),
+        Paragraph(f"{said}{_left_out(len(statements))}", "note"),
+    )
+
+
+def _of_tables(tables: tuple[TableErrors, ...], records: int | None, spend: Fraction) -> tuple[Block, ...]:
+    columns = (
+        ShownColumn("Counts in every cell of"),
+        ShownColumn("Cells", figures=True),
+        ShownColumn("± of each, 19 times in 20", figures=True),
+    )
+    rows = tuple((one.name, one.cells, _cell_width(one.half_width, records)) for one in tables[:MOST_ROWS])
+    useless = (
+        "Which are useless cannot be said: the number of records is not public on this page."
+        if records is None
+        else f"Useless: the bar covers half or more of what is possible, 0 to {records:,}."
+    )
+    said = f"At spend {amount(spend)}, each cell on its own. {useless}{_left_out(len(tables))}"
+    return ShownTable("Tables and their errors", columns, rows), Paragraph(said, "note")
+
+
+def _cell_width(half_width: float, records: int | None) -> Words:
+    if not math.isfinite(half_width):
+        return "not known"
+    possible = None if records is None else (0.0, float(records))
+    said = plus_minus(half_width)
+    return (said, " ", Badge("✖ useless", "useless")) if covers(half_width, possible) else said
+
+
+def _left_out(number: int) -> str:
+    return f" The first {MOST_ROWS} of {number:,}." if number > MOST_ROWS else ""

@@ -1,0 +1,240 @@
+"""The page of a policy that counts concentrated privacy: curves over distance, and never one figure of odds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dxgeom.disclosure.curves import ToldCurve, curve_of_entries
+from dxgeom.document.document import (
+    Badge,
+    Block,
+    Document,
+    Notice,
+    Paragraph,
+    Picture,
+    Section,
+    ShownColumn,
+    ShownTable,
+    Words,
+)
+from dxgeom.document.scenes import guess_curve
+from dxgeom.policy.explain.telling import CurvePoint, curve_of
+from dxgeom.privacy.currencies import CONCENTRATED, currency_of
+from dxgeom.privacy.curves import concentrated_right_guess
+from dxgeom.report.account import answers_of, budget_gauge
+from dxgeom.report.asked import noise_blocks, stated_blocks
+from dxgeom.report.exactness import covers, possible_ranges
+from dxgeom.report.facts import Facts, Pair, entries_of
+from dxgeom.report.rules import example_pairs, rows_of
+from dxgeom.report.sections import evidence, head, idle, not_hidden, words_and_signature
+from dxgeom.wording.numbers import NO_LIMIT, amount, plus_minus
+
+_CEILING = "There is no ceiling on the odds."
+_FAR = 1e5
+_UP = 1 + 1e-9
+"""Compiled distances are rounded down by less than this, relatively; what is said of them is not."""
+_EPSILON = "ε, with a δ of one in a million"
+
+
+def curves_page(facts: Facts) -> Document:
+    """In short, rules, what is not hidden, questions, account and evidence, as curves over distance."""
+    notices = tuple(_notices(facts))
+    decisions = sum(one.severity == "decide" for one in notices)
+    sections = (
+        _in_short(facts, notices),
+        _hidden(facts),
+        not_hidden(facts),
+        _together(facts),
+        _who(facts),
+        _asked(facts),
+        _account(facts),
+        evidence(facts),
+        words_and_signature(decisions),
+    )
+    title, policy = "Privacy review", facts.policy
+    return Document(title, policy.name, policy.about, head(facts), sections, policy.fingerprint)
+
+
+def _notices(facts: Facts) -> Iterable[Notice]:
+    if facts.foreign_ledger:
+        yield Notice(
+            "stop", "This ledger is another policy's.", "Nothing in it is about these data.", "section-6", "Section 6"
+        )
+    yield Notice(
+        "decide",
+        _CEILING,
+        "Rare answers tell more than others. What is promised is how rarely, and how many guesses are right.",
+        "section-1",
+        "Section 1",
+    )
+    if any(facts.policy.unprotected):
+        yield Notice("decide", "Something is not hidden at all.", "It may be told exactly.", "section-2", "Section 2")
+
+
+def _in_short(facts: Facts, notices: tuple[Notice, ...]) -> Section:
+    near, far = facts.extremes.closest, facts.extremes.farthest
+    said = Paragraph(
+        f"All answers within the budget together tell the closest two kinds of record ({near.words}) apart in at most "
+        f"{_of_thousand(near.distance, facts)} of 1,000 guesses on average (a coin gets 500), and the farthest two "
+        f"({far.words}) in at most {_of_thousand(far.distance, facts)}. {_CEILING}"
+    )
+    return Section(0, "In short", (said, *notices))
+
+
+def _of_thousand(distance: float, facts: Facts) -> str:
+    if not math.isfinite(distance):
+        return "1,000"
+    (point,) = curve_of([Fraction(distance * _UP)], facts.policy.budget)
+    return _guesses(point.right_guess)
+
+
+def _hidden(facts: Facts) -> Section:
+    lead = (
+        "Somebody wants to know which of two records is in the data. They differ only as stated, seemed equally "
+        "likely; every other record may be known. With all answers within the budget at most so many of 1,000 guesses "
+        "are right on average; odds pass the figure beside it one time in a million. That chance is not δ."
+    )
+    blocks: list[Block] = [Paragraph(lead), _table("What distances tell, of the whole budget", facts.review.curve)]
+    for rule, resolved in zip(facts.review.rules, facts.policy.rules, strict=True):
+        blocks.append(Paragraph(f"{rule.words}: {rule.sentence}."))
+        pairs = rows_of(facts, resolved)
+        if pairs:
+            blocks.append(_pairs(f"Pairs under the rule at line {rule.line}", pairs, facts))
+    blocks.append(
+        Paragraph("What is told grows faster than distance: four times the distance is more than four times ε.", "note")
+    )
+    blocks.append(_drawn(facts))
+    return Section(1, "What is hidden, and how strongly", tuple(blocks))
+
+
+def _table(label: str, points: Iterable[CurvePoint]) -> ShownTable:
+    columns = ("Distance", "Right of 1,000 guesses", "Odds, but one time in a million", _EPSILON)
+    rows = tuple(
+        (amount(one.distance), _guesses(one.right_guess), one.odds, amount(_up(one.epsilon))) for one in points
+    )
+    return ShownTable(label, tuple(ShownColumn(title, figures=True) for title in columns), rows)
+
+
+def _pairs(label: str, rows: Iterable[tuple[str, Pair]], facts: Facts) -> ShownTable:
+    """Real pairs of records, by their compiled distances."""
+    columns = (
+        ShownColumn("Two records"),
+        ShownColumn("For example"),
+        ShownColumn("Distance", figures=True),
+        ShownColumn("Right of 1,000 guesses", figures=True),
+    )
+    cells = tuple(
+        (
+            what,
+            pair.words,
+            amount(pair.distance) if math.isfinite(pair.distance) else NO_LIMIT,
+            _of_thousand(pair.distance, facts),
+        )
+        for what, pair in rows
+    )
+    return ShownTable(label, columns, cells)
+
+
+def _drawn(facts: Facts) -> Picture:
+    """Right guesses over distance, with the pairs of the page on the curve."""
+    told = None if facts.told is None else float(facts.told)
+    pairs = [(pair.words, pair.distance) for pair in example_pairs(facts)]
+    return Picture(
+        guess_curve(pairs, facts.budget, told, _right),
+        "Right guesses of 1,000, at most, between two records that seemed equally likely.",
+    )
+
+
+def _right(distance: float) -> float:
+    return 1000 * concentrated_right_guess(min(distance, _FAR))
+
+
+def _together(facts: Facts) -> Section:
+    """Section 3, in guesses: what is hidden more than asked, which rules do nothing, what adds up."""
+    far = facts.extremes.farthest
+    said = [f"Two records may differ in everything at once: at most {_of_thousand(far.distance, facts)} right guesses."]
+    if facts.extremes.exact:
+        said = [f"{said[0][:-1]} of 1,000, between {far.words}."]
+    for one in facts.review.tightened:
+        steps = " → ".join(f"{value} (line {line})" for line, value in one.path)
+        stated, given = (_of_thousand(distance, facts) for distance in (one.stated, one.given))
+        said.append(
+            f"Line {one.line} states at most {stated} right guesses of 1,000, but {one.start} → {steps} gives "
+            f"{given}: more hidden than asked."
+        )
+    said += [f"Line {line} changes nothing: {why}." for line, why in idle(facts)]
+    if len(said) == 1:
+        said.append("No rule lowers what another one states, and none is idle.")
+    if facts.review.not_examined:
+        names = ", ".join(facts.review.not_examined)
+        said.append(f"Not examined pair by pair, because there are too many values or bounds: {names}.")
+    return Section(3, "What the rules do together", tuple(Paragraph(words) for words in said))
+
+
+def _who(facts: Facts) -> Section:
+    people = facts.policy.universe.reading.people
+    assumed = "Each person is assumed to have one row; nothing checks it. For k rows distances add up: up to k times."
+    return Section(4, "Who counts as a person", (Paragraph(assumed if people is None else people.sentence),))
+
+
+def _asked(facts: Facts) -> Section:
+    title = "What is asked, and how exact the answers are"
+    plan, spend = facts.plan, facts.spend
+    if facts.stated is not None and spend is not None:
+        return Section(5, title, stated_blocks(facts.stated, spend))
+    if plan is None or spend is None:
+        nothing = Paragraph("No questions were given with this page. What they cost in accuracy is not on it.")
+        return Section(5, title, (nothing,))
+    widths = plan.half_widths(0.95, spend, facts.records)
+    ranges = possible_ranges(plan, facts.records)
+    rows = tuple(
+        (name, _width(width, possible))
+        for name, width, possible in zip(plan.queries.names[:200], widths[:200].tolist(), ranges[:200], strict=True)
+    )
+    columns = (ShownColumn("Question"), ShownColumn("±, 19 times in 20", figures=True))
+    unknown = "" if any(ranges) else " Which answers are useless cannot be said: what is possible is not public here."
+    said = f"At a spend of {amount(spend)}; squares of spends add up.{unknown}"
+    table = ShownTable("Questions and their errors", columns, rows)
+    return Section(5, title, (table, Paragraph(said, "note"), *noise_blocks(plan, spend)))
+
+
+def _width(half_width: float, possible: tuple[float, float] | None) -> Words:
+    if not math.isfinite(half_width):
+        return "not known"
+    said = plus_minus(half_width)
+    return (said, " ", Badge("✖ useless", "useless")) if covers(half_width, possible) else said
+
+
+def _account(facts: Facts) -> Section:
+    title, currency = "What was told, and what is left", currency_of(CONCENTRATED)
+    if facts.history is None:
+        nothing = "No ledger was given with this page: what was told is not known here. The budget is"
+        return Section(6, title, (Paragraph(f"{nothing} {amount(facts.budget)}."),))
+    entries = entries_of(facts)
+    told = currency.spend_above(sum((currency.counted(one.spend) for one in entries), Fraction(0)))
+    blocks: list[Block] = [budget_gauge(told, facts.policy.budget, len(entries), CONCENTRATED)]
+    noises = {} if facts.plan is None or facts.plan.noise is None else {facts.plan.fingerprint: facts.plan.noise}
+    nearest = min((float(point.distance) for point in facts.review.curve), default=math.inf)
+    curve = curve_of_entries(entries, CONCENTRATED, noises, nearest)
+    if curve is not None:
+        blocks += [Paragraph("What all releases so far tell together, as a curve over distance:"), _told(curve)]
+    for one in facts.releases:
+        blocks += answers_of(one, facts)
+    return Section(6, title, tuple(blocks))
+
+
+def _told(curve: ToldCurve) -> ShownTable:
+    columns = ("Distance", "Right of 1,000 guesses", _EPSILON)
+    rows = tuple((amount(one.distance), _guesses(one.right_guess), amount(_up(one.epsilon))) for one in curve.points)
+    return ShownTable("What was told so far", tuple(ShownColumn(title, figures=True) for title in columns), rows)
+
+
+def _guesses(chance: float) -> str:
+    return f"{math.ceil(1000 * chance):,}"
+
+
+def _up(number: float) -> float:
+    """Rounded up to two digits behind the point."""
+    return math.ceil(number * 100) / 100

@@ -1,0 +1,327 @@
+"""The head of the page, and its sections of few words: in short, what is not hidden, rules together, who, evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from dxgeom.document.document import (
+    Block,
+    Code,
+    Definitions,
+    Notice,
+    Paragraph,
+    Section,
+    ShownColumn,
+    ShownTable,
+    Signature,
+    Strong,
+    Words,
+)
+from dxgeom.policy.explain.tightening import NOBODY, Tightening
+from dxgeom.policy.lower.connectivity import Unprotected
+from dxgeom.report.facts import Facts
+from dxgeom.universe.people.people import People
+from dxgeom.universe.wording import shown
+from dxgeom.wording.glossary import GLOSSARY
+from dxgeom.wording.numbers import amount, at_most, guesses, odds
+
+
+def who(facts: Facts) -> Section:
+    """The section."""
+    people = people_of(facts)
+    said = [_nobody_said(facts)] if people is None else [*_counted(facts, people), _NAMES]
+    return Section(4, "Who counts as a person", tuple(map(Paragraph, said)))
+
+
+_NAMES = "Rows that name nobody are refused; one person under several names is several people."
+
+
+def hides_presence(facts: Facts) -> bool:
+    """Whether having a record is hidden."""
+    return facts.policy.universe.absent is not None
+
+
+def people_of(facts: Facts) -> People | None:
+    """Who a person is, where the policy says it."""
+    return facts.policy.universe.reading.people
+
+
+def _nobody_said(facts: Facts) -> str:
+    far = facts.extremes.closest.distance * facts.budget
+    return (
+        "The limits hold for one row. Each person is assumed to have one row; nothing checks it. For a person with k "
+        f"rows the rows' limits multiply: the closest two, at {odds(far)} for one row, are at {odds(2 * far)} for two "
+        f"and {odds(3 * far)} for three, {guesses(3 * far):,} right guesses of 1,000."
+    )
+
+
+def _counted(facts: Facts, people: People) -> Iterator[str]:
+    yield f"A person is whoever {shown(people.column)} names."
+    if people.count == "single":
+        yield "A second row of a person stops the release before anything is spent, so the limits hold for a person."
+    elif people.count == "once":
+        yield (
+            "Each person weighs 1, shared over their rows: the limits hold for a person, however many rows there are. "
+            "Moving half of a person's share by a distance counts as half of that distance."
+        )
+        yield "A count adds up shares of people, not people who ever match: one row of three counts a third."
+        if facts.policy.unprotected:
+            yield (
+                "Only people with equal shares in each group of records that rules join are compared; the sums of "
+                "these shares are exact, and may reveal how many rows people have."
+            )
+    else:
+        yield from _by_rows(facts, people)
+
+
+def _by_rows(facts: Facts, people: People) -> Iterator[str]:
+    least = facts.extremes.closest.distance * facts.budget
+    most = people.most_rows
+    yield (
+        f"The first {most} rows of a person by {shown(people.order or '')} are kept, and each tells a part in {most} "
+        f"of what the rules allow: if all {most} change, the limits are those of Section 1. With one changed row the "
+        f"closest two are at {odds(least / most)}, with all at {odds(least)}."
+    )
+    yield "Which rows there are, and their order, is not hidden; the errors of Section 5 leave out rows cut off."
+    if not hides_presence(facts):
+        yield "How many rows of each person are kept is public."
+
+
+Row: TypeAlias = tuple[str, str, str]
+
+
+def not_hidden(facts: Facts) -> Section:
+    """The section."""
+    columns = (
+        ShownColumn("Not hidden"),
+        ShownColumn("What that means"),
+        ShownColumn("Who decided, and how to change it"),
+    )
+    return Section(2, "What is not hidden", (ShownTable("What is not hidden", columns, tuple(_rows(facts))),))
+
+
+def exact_questions(facts: Facts) -> tuple[str, ...]:
+    """The questions that are answered without noise."""
+    if facts.plan is None:
+        return ()
+    noise = facts.plan.mechanism.ideal_variances
+    return tuple(name for name, variance in zip(facts.plan.queries.names, noise, strict=True) if variance == 0)
+
+
+def _rows(facts: Facts) -> Iterator[Row]:
+    for one in facts.policy.unprotected:
+        allowed = (
+            f"The policy, by 'unconnected: allow' {_line_of(facts, 'unconnected')}. A rule that joins them hides it."
+        )
+        yield _what(one), _meaning(one), allowed
+    for name in sorted(facts.policy.resolved.public):
+        yield (
+            f"Whether {name} is missing",
+            "It is told exactly whether a record has a value here.",
+            f"The policy, by 'missing: public' of {name}. 'missing: {{epsilon: …}}' hides it.",
+        )
+    for name in exact_questions(facts):
+        yield f"The answer to “{name}”", "It is told exactly, without noise.", "The policy hides nothing that it tells."
+    if not hides_presence(facts):
+        number = "Their number" if facts.records is None else f"{facts.records:,}"
+        yield (
+            "Having a record",
+            "No limit is promised on what can be learnt about whether somebody is among the data.",
+            "The policy: no rule about presence. 'presence: true' with an epsilon adds one, at the cost of more noise.",
+        )
+        told = f"{number} is told exactly; of a table that was filtered, how many passed."
+        yield "The number of records", told, "The same."
+    people = people_of(facts)
+    if people is not None and people.count == "rows":
+        yield (
+            "Which rows a person has",
+            f"Which rows there are, and their order by {people.order}, may be told; {people.at_most} of each are kept.",
+            "The policy, by 'people: {count: rows}'. 'count: once' hides it.",
+        )
+    yield (
+        "What is true of many",
+        "What the answers say of people in general can be held of anybody, in the data or not.",
+        "The questions. No policy changes it.",
+    )
+    yield (
+        "What others publish",
+        "Answers about the same people from elsewhere add to these. This page does not know them.",
+        "Whoever keeps the data.",
+    )
+
+
+def _what(one: Unprotected) -> str:
+    return "Groups of records" if one.attribute is None else one.attribute
+
+
+def _meaning(one: Unprotected) -> str:
+    examples = [example for _, example in one.components[:2] if example]
+    if len(examples) == 2:
+        return (
+            f"{examples[0]} and {examples[1]} may be told apart exactly; there are {len(one.components):,} such groups."
+        )
+    return "Any two of its values may be told apart exactly."
+
+
+def _line_of(facts: Facts, key: str) -> str:
+    """The line where a key of the file stands."""
+    text = facts.policy.text
+    lines = [] if text is None or text.paths is not None else text.content.splitlines()
+    found = [number for number, line in enumerate(lines, 1) if line.split(":")[0].strip(" '\"") == key]
+    return f"(line {found[0]})" if found else ""
+
+
+def together(facts: Facts) -> Section:
+    """The section."""
+    said: list[Words] = [_farthest(facts), *(tightened_in_words(one, facts.budget) for one in facts.review.tightened)]
+    said += [f"Line {line} changes nothing: {why}." for line, why in idle(facts)]
+    if len(said) == 1:
+        said.append("No rule lowers what another one states, and none is idle.")
+    unexamined = facts.review.not_examined
+    if unexamined:
+        names = ", ".join(unexamined)
+        said.append(f"Not examined pair by pair, because there are too many values or bounds: {names}.")
+    return Section(3, "What the rules do together", tuple(Paragraph(words) for words in said))
+
+
+def idle(facts: Facts) -> Iterator[tuple[int, str]]:
+    """Lines of rules that change nothing, and why."""
+    for rule in facts.review.rules:
+        if rule.idle:
+            yield rule.line, "it selects no pair"
+        elif rule.redundant:
+            yield rule.line, "other rules ask for more on every pair"
+
+
+def _farthest(facts: Facts) -> Words:
+    far = facts.extremes.farthest
+    told = far.distance * facts.budget
+    if not facts.extremes.exact:
+        return ("Records that differ in everything: odds ", Strong(at_most(told)), ".")
+    return (
+        f"Two records may differ in everything at once. The farthest are {far.words}: odds ",
+        Strong(at_most(told)),
+        f", {guesses(told):,} right guesses of 1,000.",
+    )
+
+
+def tightened_in_words(one: Tightening, budget: float) -> str:
+    """What a rule states, what the pair gets, by which way, and what to change."""
+    steps = " → ".join(f"{value} (line {line})" for line, value in one.path)
+    lines = list(dict.fromkeys(line for line, value in one.path if value != NOBODY)) or [one.line]
+    undo = " or ".join(str(line) for line in lines)
+    more = f", and so for {one.pairs:,} pairs" if one.pairs > 1 else ""
+    return (
+        f"Line {one.line} states {odds(one.stated * budget)}, but {one.start} → {steps} gives "
+        f"{odds(one.given * budget)}{more}: more hidden than asked. To undo: raise line {undo}."
+    )
+
+
+_NUMBERS = ("Nothing needs", "One thing needs", "Two things need", "Three things need", "Four things need")
+
+
+def in_short(facts: Facts, notices: tuple[Notice, ...]) -> Section:
+    """The closest and the farthest pair, and every warning."""
+    stops = sum(one.severity == "stop" for one in notices)
+    decisions = sum(one.severity == "decide" for one in notices)
+    needs = _NUMBERS[decisions] if decisions < len(_NUMBERS) else f"{decisions} things need"
+    end = " Something here stops a signature." if stops else f" {needs} a decision."
+    blocks: tuple[Block, ...] = (Paragraph((*summary(facts), end)), *notices)
+    return Section(0, "In short", blocks)
+
+
+def summary(facts: Facts) -> tuple[str | Strong, ...]:
+    """The one sentence that matters."""
+    near, far = (pair.distance * facts.budget for pair in (facts.extremes.closest, facts.extremes.farthest))
+    return (
+        "All answers within the budget together tell the closest two kinds of record apart with odds of at most ",
+        Strong(odds(near)),
+        f" ({guesses(near):,} right of 1,000 guesses; a coin gets 500), and the farthest two with ",
+        Strong(at_most(far)),
+        f" ({guesses(far):,} right).",
+    )
+
+
+def head(facts: Facts) -> tuple[tuple[str, Words], ...]:
+    """A few facts at the head."""
+    told, budget = facts.told, facts.policy.budget
+    spent = f"{amount(budget)}" if told is None else f"{amount(told)} of {amount(budget)} spent"
+    return (
+        ("Records", _records(facts)),
+        ("Hidden attributes", ", ".join(_hidden(facts)) or "none"),
+        ("Budget", spent),
+        ("Policy file", (facts.policy.file.rsplit("/", 1)[-1], " ", Code(facts.policy.fingerprint[:12]))),
+    )
+
+
+def _records(facts: Facts) -> str:
+    if hides_presence(facts):
+        return "their number is private"
+    number = "number not stated" if facts.records is None else f"{facts.records:,}"
+    people = people_of(facts)
+    if people is None:
+        return f"{number}, one per person assumed"
+    return number if people.count == "rows" else f"{number}, each of one person"
+
+
+def _hidden(facts: Facts) -> list[str]:
+    bare = {one.attribute for one in facts.policy.unprotected if one.no_rule}
+    return [name for name in facts.policy.universe.names if name not in bare]
+
+
+def evidence(facts: Facts) -> Section:
+    """Section 7."""
+    columns = (ShownColumn("What"), ShownColumn("Established by"), ShownColumn("Digest (SHA-256)"))
+    blocks: tuple[Block, ...] = (
+        ShownTable("Certificates", columns, tuple(_evidence(facts))),
+        Paragraph(
+            (
+                "This page is of your file if its digest is the same: ",
+                Code(f"dxgeom check {facts.policy.file} --format json"),
+                " prints it as “fingerprint”. It stands for what the file means; comments and layout do not change it.",
+            )
+        ),
+    )
+    return Section(7, "Check it yourself", blocks)
+
+
+def words_and_signature(decisions: int) -> Section:
+    """Section 8, and the signature."""
+    marks = ", ".join(str(number) for number in range(1, decisions + 1)) or "none"
+    labels = ("Name, office", f"Decisions taken on ▲ {marks}", "Date")
+    return Section(8, "Words used here", (Definitions(GLOSSARY), Signature(labels)))
+
+
+def _evidence(facts: Facts) -> Iterator[tuple[Words, ...]]:
+    certificate = facts.review.certificate
+    yield (
+        "Distances obey the triangle inequality",
+        f"{certificate.form}: {certificate.reason}{_parts(facts)}",
+        (Code(facts.policy.fingerprint),),
+    )
+    if facts.plan is not None:
+        yield (
+            "Noise fits the distances",
+            "Checked on every pair that generates the distances, when the plan was made or read.",
+            (Code(facts.plan.fingerprint),),
+        )
+        yield (
+            "Questions",
+            f"{facts.plan.queries.count:,} exact tables of weights",
+            (Code(facts.plan.queries.fingerprint),),
+        )
+    if facts.stated is not None:
+        asked, digest = facts.stated.questions
+        yield "Plan", "The law of all answers together, and what is asked.", (Code(facts.stated.plan.fingerprint),)
+        yield "Questions", asked, (Code(digest),)
+    if facts.plan_digest is not None:
+        yield "Plan file", "Everything in it was proved again when it was read.", (Code(facts.plan_digest),)
+    if facts.history is not None and facts.history.receipt is not None:
+        number, seal = facts.history.receipt
+        yield "Ledger", f"A chain of seals up to entry {number}, verified as a whole", (Code(seal),)
+
+
+def _parts(facts: Facts) -> str:
+    parts = [f"{part.form}, {part.reason}" for part in facts.review.certificate.parts]
+    return f" ({'; '.join(parts)})" if parts else ""

@@ -1,0 +1,117 @@
+"""How things look: a line in a terminal, a short document in a notebook, a picture when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from dxgeom.document.scene import DOTS_PER_INCH
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.numeric.optional_library import optional_library
+from dxgeom.progress_line import in_notebook
+from dxgeom.universe.columns import plain
+
+if TYPE_CHECKING:
+    from dxgeom.document.document import Document
+
+
+def brief(thing: object) -> str:
+    """The line; for what is not known here Python's own."""
+    say = _BRIEFS.get(name_of(thing, _BRIEFS))
+    return object.__repr__(thing) if say is None else f"<{type(thing).__name__} {say(thing)}>"
+
+
+def name_of(thing: object, known: Collection[str]) -> str:
+    """What it is called among those that are known: by its class, or one that this is of; '' where by none."""
+    return next((one.__name__ for one in type(thing).__mro__ if one.__name__ in known), "")
+
+
+def _policy(policy: Any) -> str:
+    rules = f"{len(policy.rules)} rule{'' if len(policy.rules) == 1 else 's'}"
+    return f"{policy.name!r}: {policy.universe.record_types:,} record types, {rules}, budget {plain(policy.budget)}"
+
+
+def _metric(metric: Any) -> str:
+    return f"{metric.title!r}: {metric.certificate.form} on {metric.size:,} records, budget {plain(metric.budget)}"
+
+
+def _certificate(certificate: Any) -> str:
+    return f"{certificate.form} on {certificate.size:,} values: {certificate.verdict}"
+
+
+def _plan(plan: Any) -> str:
+    errors = plan.plan.rmse()
+    return (
+        f"of {plan.metric.title!r}: {plan.queries.count:,} queries by {plan.mechanism.name}, rmse "
+        f"{errors.min():.3g} to {errors.max():.3g} at spend 1"
+    )
+
+
+def _any_plan(plan: Any) -> str:
+    return f"of {plan.mechanism.account.policy_name!r}: {plan.releasing.purpose}"
+
+
+def _candidate(candidate: Any) -> str:
+    said = candidate.reason if candidate.predicted_mse is None else f"mean squared error {candidate.predicted_mse:.4g}"
+    return f"{candidate.name}: {said}"
+
+
+def _release(release: Any) -> str:
+    answered = getattr(release.answer, "names", None)
+    count = "an answer" if answered is None else f"{len(answered):,} answers"
+    return (
+        f"of {release.mechanism.account.policy_name!r}: {count}, spent {plain(release.spent)}, "
+        f"{plain(release.remaining)} left"
+    )
+
+
+def _ledger(ledger: Any) -> str:
+    where = "in memory" if ledger.file is None else repr(ledger.file)
+    return f"{where} of policy {ledger.account.policy_name!r}, budget {plain(ledger.account.budget)}"
+
+
+_BRIEFS: Final[dict[str, Callable[[Any], str]]] = {
+    "Policy": _policy,
+    "VerifiedMetric": _metric,
+    "MetricCertificate": _certificate,
+    "Plan": _plan,
+    "Releasable": _any_plan,
+    "CandidateResult": _candidate,
+    "Release": _release,
+    "Ledger": _ledger,
+}
+
+
+def document_for(thing: object) -> Document:
+    """What a notebook shows of it."""
+    said: Document = _in_notebook(thing, "")(thing)
+    return said
+
+
+def fragment_for(thing: object) -> str:
+    """The same as HTML."""
+    return document_for(thing).fragment()
+
+
+def _in_notebook(thing: object, what: str) -> Any:
+    """The function that is named after its class; None where there is none."""
+    name = name_of(thing, _BRIEFS).lower()
+    return getattr(import_module("dxgeom.report.notebook"), f"{name}{what}", None)
+
+
+def plotted(thing: object, about: tuple[str, ...], axes: Any) -> Any:
+    """The thing's picture; see ``Pictured.plot``. Raises: UnsupportedCombination, MissingExtra."""
+    optional_library("matplotlib", "plots", "pictures are drawn")
+    scene_of = _in_notebook(thing, "_scene")
+    scene = None if scene_of is None else scene_of(thing, about)
+    if scene is None:
+        what = f" about {', '.join(about)}" if about else ""
+        name = name_of(thing, _BRIEFS).lower()
+        word = "plan" if name == "releasable" else name
+        raise UnsupportedCombination(f"there is nothing to draw of this {word}{what}")
+    if axes is None and in_notebook():
+        # Only what pyplot knows is shown below a cell.
+        size = (scene.width / DOTS_PER_INCH, scene.height / DOTS_PER_INCH)
+        _, axes = import_module("matplotlib.pyplot").subplots(figsize=size, layout="constrained")
+    return import_module("dxgeom.document.axes").drawn(scene, axes)
