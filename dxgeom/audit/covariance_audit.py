@@ -183,7 +183,7 @@ def _gap(plan: Plan, covariance: arb_mat) -> float:
     if space is None:
         return 0.0
     found = best_covariance(space.points(sensitivity.proved.bounds), space.answers, space.worst)
-    mixing = _in_units(plan)
+    mixing = arb_mat(_in_units(plan, plan.mechanism.mixing_matrix))
     spread = mixing * covariance * mixing.transpose()
     variances = [spread[answer, answer] for answer in range(mixing.nrows())]
     costs = found.costs if space.worst else np.ones(len(found.costs))
@@ -197,7 +197,10 @@ def _gap(plan: Plan, covariance: arb_mat) -> float:
         ]
     )
     answers = arb_mat(
-        [[entry * arb(float(cost)).sqrt() for entry in row] for row, cost in zip(_of_pivots(plan), costs, strict=True)]
+        [
+            [entry * arb(float(cost)).sqrt() for entry in row]
+            for row, cost in zip(_in_units(plan, space.span.combinations), costs, strict=True)
+        ]
     )
     bound = _nuclear_norm_below(points * answers.transpose()) ** 2 / sum(map(arb, found.weights.tolist()), arb(0))
     if space.worst:
@@ -206,32 +209,13 @@ def _gap(plan: Plan, covariance: arb_mat) -> float:
     return max(0.0, math.nextafter(float((value / bound - 1).upper()), math.inf))
 
 
-def _in_units(plan: Plan) -> arb_mat:
-    """(K, m): what every answer gets of the noise, times its unit and the root of its importance."""
-    steps = _steps(plan)
-    return arb_mat(
-        [
-            [arb(share.numerator) / share.denominator * step for share in row]
-            for row, step in zip(plan.mechanism.mixing_matrix.tolist(), steps, strict=True)
-        ]
-    )
-
-
-def _of_pivots(plan: Plan) -> list[list[arb]]:
-    """(K, m): the same by the coordinates in which the bound is sought, which follow from the differences alone."""
-    space = gaussian_space(plan.mechanism.sensitivity, plan.objective.factors, plan.objective.name == "max")
-    shares = [] if space is None else space.span.combinations.tolist()
-    return [
-        [arb(share.numerator) / share.denominator * step for share in row]
-        for row, step in zip(shares, _steps(plan), strict=True)
-    ]
-
-
-def _steps(plan: Plan) -> list[arb]:
+def _in_units(plan: Plan, shares: NDArray[Any]) -> list[list[arb]]:
+    """(K, m): what every answer has of each coordinate, times its unit and the root of its importance."""
     steps, factors = plan.mechanism.sensitivity.queries.steps, plan.objective.factors
-    costs = np.ones(len(steps)) if factors is None else factors
-    pairs = zip(steps, costs.tolist(), strict=True)
-    return [arb(step.numerator) / step.denominator * arb(cost).sqrt() for step, cost in pairs]
+    roots = [arb(cost).sqrt() for cost in (np.ones(len(steps)) if factors is None else factors).tolist()]
+    units = [arb(step.numerator) / step.denominator * root for step, root in zip(steps, roots, strict=True)]
+    rows = zip(shares.tolist(), units, strict=True)
+    return [[arb(share.numerator) / share.denominator * unit for share in row] for row, unit in rows]
 
 
 def _nuclear_norm_below(matrix: arb_mat) -> arb:

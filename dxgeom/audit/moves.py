@@ -117,7 +117,7 @@ def require_moves(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
     for axis in range(len(moves.sizes)):
         kinds, part, ceiling = loads.kinds(axis), moves.parts[axis], moves.ceiling(axis)
         if kinds is None or not isinstance(part, DiscreteMetric):
-            for first, second, bounds in loads.told_pairs(moves, axis):
+            for first, second, bounds in loads.merged_pairs(moves, axis):
                 loads.require_within(loads.moved(axis, first, second), bounds)
         elif ceiling is None or part.epsilon < ceiling:
             loads.require_within(loads.moved(axis, *kinds), np.full(len(kinds[0]), round_down(part.epsilon)))
@@ -167,7 +167,7 @@ class _Loads:
                 found[:, place] = along.apart(first, second) * (alone // along.most)
         return found
 
-    def told_pairs(self, moves: Moves, axis: int) -> Iterator[PairBlock]:
+    def merged_pairs(self, moves: Moves, axis: int) -> Iterator[PairBlock]:
         """The moves along an attribute between told values, some at once."""
         own = [block.merged[axis] for block in self._blocks if axis in block.axes]
         for first, second, bounds in moves.along(axis) if own else ():

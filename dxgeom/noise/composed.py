@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, LazyUniform, exponentials, legible, sums_of
@@ -254,30 +254,23 @@ class CartesianProductNoise(NoiseLaw):
         return np.asarray(radius * np.hstack([_simulated(part, count, generator) for part in self.parts]))
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
-        draws = [part.ideal(count, randomness) for part in self.parts]
-        own = self.dimension + 1 + len(self.parts)
-        words = randomness.words(count * own).reshape(count, own)
+        inner = ProductNoise(self.parts).ideal(count, randomness)
+        further = self.dimension + 1 + len(self.parts)
+        words = randomness.words(count * further).reshape(count, further)
         sizes = exponentials(words)
         radius = sizes[:, : self.dimension + 1].sum(axis=1)
-        values, errors, certain = self._points(draws, sizes[:, self.dimension + 1 :], radius)
-        refined = {
-            row: [
-                *(uniform for draw in draws for uniform in draw.uniforms(row)),
-                *(LazyUniform(int(word)) for word in words[row]),
-            ]
-            for row in set().union(*(draw.refined for draw in draws))
-        }
+        values, errors, certain = self._points(inner, sizes[:, self.dimension + 1 :], radius)
         return IdealDraws(
             values,
             errors,
-            np.all([certain, legible(words), *(draw.legible for draw in draws)], axis=0),
-            np.hstack([*(draw.words for draw in draws), words]),
-            lambda row: self._evaluation(draws, row),
-            refined,
+            certain & legible(words) & inner.legible,
+            np.hstack([inner.words, words]),
+            lambda row: self._evaluation(inner.evaluation(row), inner.words.shape[1]),
+            {row: [*known, *(LazyUniform(int(word)) for word in words[row])] for row, known in inner.refined.items()},
         )
 
     def _points(
-        self, draws: list[IdealDraws], spare: NDArray[np.float64], radius: NDArray[np.float64]
+        self, inner: IdealDraws, spare: NDArray[np.float64], radius: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         """Values, bounds on their errors, and whether float64 knows the denominators at all.
 
@@ -286,35 +279,31 @@ class CartesianProductNoise(NoiseLaw):
         """
         radius_error = (self.dimension + 1 + radius) * FLOAT_ERROR
         values, errors, certain = [], [], np.ones(len(radius), dtype=np.bool_)
-        for place, (part, draw) in enumerate(zip(self.parts, draws, strict=True)):
-            gauge, slack = part.known_body.certified_gauge.near(draw.values, draw.errors)
+        for place, (body, block) in enumerate(blocks_of(self.body.parts)):
+            noise, noise_errors = inner.values[:, block], inner.errors[:, block]
+            gauge, slack = body.certified_gauge.near(noise, noise_errors)
             below = gauge + spare[:, place]
             below_error = slack + (1 + spare[:, place]) * FLOAT_ERROR + below * 2.0**-52
             certain &= below_error <= below * _LEAST_CERTAINTY
             below = np.where(below > 0, below, 1.0)
-            point = draw.values / below[:, None]
-            off = (draw.errors + np.abs(point) * below_error[:, None]) / below[:, None] * (1 + 2 * _LEAST_CERTAINTY)
+            point = noise / below[:, None]
+            off = (noise_errors + np.abs(point) * below_error[:, None]) / below[:, None] * (1 + 2 * _LEAST_CERTAINTY)
             values.append(radius[:, None] * point)
             errors.append(
                 (radius + radius_error)[:, None] * off + np.abs(point) * (radius_error + radius * 2.0**-50)[:, None]
             )
         return np.hstack(values), np.hstack(errors), certain
 
-    def _evaluation(self, draws: list[IdealDraws], row: int) -> Evaluation:
-        evaluations = [draw.evaluation(row) for draw in draws]
-        blocks = block_slices(draw.words.shape[1] for draw in draws)
-        own = blocks[-1].stop
+    def _evaluation(self, inner: Evaluation, words: int) -> Evaluation:
+        """``words``: how many of the uniforms are those of the factors."""
 
         def evaluate(uniforms: list[arb]) -> list[arb]:
-            sizes = [-uniform.log() for uniform in uniforms[own:]]
+            noise, sizes = inner(uniforms[:words]), [-uniform.log() for uniform in uniforms[words:]]
             radius = sum(sizes[: self.dimension + 1], arb(0))
             values: list[arb] = []
-            for part, inner, block, spare in zip(
-                self.parts, evaluations, blocks, sizes[self.dimension + 1 :], strict=True
-            ):
-                point = inner(uniforms[block])
-                scale = radius / (part.known_body.certified_gauge.exact(point) + spare)
-                values += [value * scale for value in point]
+            for (body, block), spare in zip(blocks_of(self.body.parts), sizes[self.dimension + 1 :], strict=True):
+                scale = radius / (body.certified_gauge.exact(noise[block]) + spare)
+                values += [value * scale for value in noise[block]]
             return values
 
         return evaluate

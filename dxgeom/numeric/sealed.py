@@ -58,17 +58,17 @@ def seal(thing: object) -> None:
     """Give a frozen thing its arrays for itself: read-only copies of those that somebody else may write to."""
     for name, value in tuple(vars(thing).items()):
         if isinstance(value, (np.ndarray, tuple, Mapping)):
-            object.__setattr__(thing, name, _own(value))
+            object.__setattr__(thing, name, _frozen(value))
 
 
-def _own(value: Any) -> Any:
+def _frozen(value: Any) -> Any:
     match value:
         case np.ndarray():
             return value if _is_sealed(value) else sealed(value.copy(order="K"))
         case tuple() if any(issubclass(kind, (np.ndarray, tuple, Mapping)) for kind in {*map(type, value)}):
-            return tuple(map(_own, value)) if type(value) is tuple else type(value)(*map(_own, value))
+            return tuple(map(_frozen, value)) if type(value) is tuple else type(value)(*map(_frozen, value))
         case Mapping():
-            return MappingProxyType({key: _own(one) for key, one in value.items()})
+            return MappingProxyType({key: _frozen(one) for key, one in value.items()})
     return value
 
 
