@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -16,17 +17,22 @@ from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
-from dxgeom.audit.table_audit import gap_in_tables, hidden_in_tables
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
 from dxgeom.mechanisms.linear.gaussian.program import best_covariance
+from dxgeom.mechanisms.linear.marginals.mechanism import MarginalSpace, marginal_space
+from dxgeom.mechanisms.linear.marginals.program import least_cost_rates
+from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
+from dxgeom.noise.composed import ProductNoise
+from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.jumps import GaussianWithJumps, rates_of_reaches
+from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan
 from dxgeom.planner.plan import Plan
@@ -287,3 +293,105 @@ def _require_rates(reaches: NDArray[np.int64]) -> None:
         total += rate * many
     if total >= 1 << 64:
         raise CertificateRefused("jumps would not end")
+
+
+_TABLE_PRECISION: Final = 192
+_MOST_IN_TABLES: Final = 50_000
+
+
+def hidden_in_tables(mechanism: AdditiveMechanism) -> int:
+    """Of normal noise in tables of counts: how many differences there are, all of them hidden, in exact rationals.
+
+    Another route than the plan's, which sums budgets by a formula for residuals: each difference of the answers is
+    taken to the noise's coordinates by solving for them, held against the answers in whole numbers, and its length is a
+    rational.
+
+    Raises: CertificateRefused; TooLarge where differences are not listed.
+    """
+    mixing, law = mechanism.mixing, mechanism.law
+    if not isinstance(mixing, IntegerMixing) or not isinstance(law, ProductNoise):
+        raise CertificateRefused("this audit is of normal noise in tables of counts")
+    changes, bounds = mechanism.sensitivity.differences, mechanism.sensitivity.bounds
+    _require(len(bounds) <= _MOST_IN_TABLES, f"more than {_MOST_IN_TABLES:,} differences are not checked one by one")
+    parts = [part for part in law.parts if isinstance(part, (DifferencedNormals, KroneckerNormals))]
+    _require(len(parts) == len(law.parts), "its law is not made of tables")
+    solved = np.rint(np.linalg.lstsq(mixing.floats, changes.T.astype(np.float64), rcond=None)[0]).astype(np.int64)
+    numerators = mixing.numerators.astype(object)
+    for change, bound, shift in zip(changes.tolist(), bounds.tolist(), solved.T.tolist(), strict=True):
+        made = numerators @ np.array(shift, dtype=object)
+        same = all(int(one) == own * over for one, own, over in zip(made, change, mixing.divisors, strict=True))
+        _require(same, "an answer does not change as its noise says")
+        _require(_squared(shift, parts) <= Fraction(bound) ** 2, "it is too narrow for some difference")
+    return len(bounds)
+
+
+def _squared(shift: list[int], parts: list[DifferencedNormals | KroneckerNormals]) -> Fraction:
+    """Σ ‖P(w)‖²/scale² over the tables; along bases, what each law says of its own shift, *rounded up*."""
+    total, at = Fraction(0), 0
+    for part in parts:
+        own = np.array(shift[at : at + part.dimension], dtype=object)
+        at += part.dimension
+        if np.any(own) and isinstance(part, KroneckerNormals):
+            one = own.astype(np.float64)[None]
+            total += Fraction(float(part.loss_upper_bounds(one, np.zeros_like(one))[0])) ** 2
+        elif np.any(own) and isinstance(part, DifferencedNormals):
+            table = own.reshape([size - 1 for size in part.shape])
+            for axis in range(table.ndim):
+                table = np.concatenate([np.zeros_like(np.take(table, [0], axis=axis)), table], axis=axis)
+                table = table * table.shape[axis] - table.sum(axis=axis, keepdims=True)
+            over = Fraction(part.scale) * math.prod(part.shape)
+            total += Fraction(int((table.ravel() ** 2).sum())) / over**2
+    return total
+
+
+def gap_in_tables(mechanism: AdditiveMechanism, factors: NDArray[np.float64] | None, worst: bool) -> float:
+    """How far, relatively, the objective can be above that of the best Gaussian noise: *rounded up*.
+
+    The bound is summed in balls from prices that are sought anew; of the worst answer it is that of the average, which
+    is weaker.
+    """
+    space = marginal_space(mechanism.sensitivity, factors, worst)
+    costs = np.ones(len(mechanism.ideal_variances)) if factors is None else factors
+    weighted = mechanism.ideal_variances * costs
+    value = float(weighted.max() if worst else weighted.sum()) * (1 + len(weighted) * 2.0**-44)
+    shares = space.family.cells[space.family.asked] * len(space.costs) if worst else np.ones(len(space.costs))
+    question = MarginalQuestion.under(
+        space.family, space.promise.most, space.promise.presence, space.least_costs / shares
+    )
+    prices = least_cost_rates(question.gaussian_budgets, question.weights[question.protected], 1).prices
+    with ctx.workprec(_TABLE_PRECISION):
+        bound = _bound(space, question, prices.tolist())
+        _require(bool(bound > 0), "its weights prove no bound")
+        return max(0.0, math.nextafter(float((arb(value) / bound - 1).upper()), math.inf))
+
+
+def _bound(space: MarginalSpace, question: MarginalQuestion, prices: list[float]) -> arb:
+    """(Σ_S √(w_S·y_S))²/Σ μ_k·ε_k², in balls."""
+    sizes, paid = space.family.sizes.tolist(), {}
+    limits: list[Fraction | None] = [*space.promise.most, space.promise.presence]
+    for place, price in zip(question.limited.tolist(), prices, strict=True):
+        paid[place] = arb(price)
+    spent = sum((price * _ball(limits[place]) ** 2 for place, price in paid.items()), arb(0))
+    weights: dict[int, Fraction] = {}
+    for number, cost in zip(space.family.asked.tolist(), question.costs.tolist(), strict=True):
+        own = space.family.members_of(number)
+        for mask in range(1 << len(own)):
+            inside = tuple(a for bit, a in enumerate(own) if mask >> bit & 1)
+            free = Fraction(cost) * math.prod(sizes[a] - 1 for a in inside)
+            place = int(space.family.numbers(np.array([inside], dtype=np.int64).reshape(1, len(inside)))[0])
+            weights[place] = weights.get(place, Fraction(0)) + free / math.prod(
+                sizes[a] for a in own if a not in inside
+            )
+    total = arb(0)
+    for place, weight in weights.items():
+        inside = space.family.members_of(place)
+        whole = math.prod((Fraction(sizes[a] - 1, sizes[a]) for a in inside), start=Fraction(1))
+        load = paid.get(len(sizes), arb(0)) * _ball(whole)
+        for a in inside:
+            load += paid.get(a, arb(0)) * _ball(2 * whole / Fraction(sizes[a] - 1, sizes[a]))
+        total += (_ball(weight) * load).sqrt()
+    return total**2 / spent
+
+
+def _ball(number: Any) -> arb:
+    return arb(fmpq(number.numerator, number.denominator))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     )
     from dxgeom.geometry.halfspaces import (
         HalfspacePolytope as HalfspacePolytope,
-        halfspaces_around as halfspaces_around,
     )
     from dxgeom.geometry.polytope import (
         SymmetricPolytope as SymmetricPolytope,

