@@ -67,7 +67,8 @@ _VERSION: Final = re.compile(r"v?(\d+)")
 
 
 def of_lake(table: Any) -> Any:
-    """What reads a folder or an object of Delta or Iceberg, an Arrow dataset or a table of pyiceberg; else the same.
+    """What reads a folder or an object of Delta or Iceberg as it is now, an Arrow dataset or a table of pyiceberg; else
+    the same. Its log says which of the folder's files are the table: others may hold rows that were deleted.
 
     Raises: MissingExtra; DataError for a folder of Iceberg that says nothing of its newest state.
     """
@@ -116,7 +117,8 @@ def _version(path: Path) -> int:
 
 @contextmanager
 def unchanged(described: str, state: Callable[[], Any]) -> Iterator[None]:
-    """Raises: DataError where ``state`` of a table is another one after it was read, whatever else was wrong."""
+    """Two passes, or the halves of one, are of the same rows: files are looked at before and after; servers are asked
+    for one state. Raises: DataError where ``state`` is another one after it was read, whatever else was wrong."""
     before = state()
     try:
         yield

@@ -21,6 +21,7 @@ def rows_of_sqlite(expression: ibis.Table) -> pa.RecordBatchReader:
     """The result of an expression, in the types that Ibis says it has, but for days and moments, which SQLite keeps as
     words; in memory, for a connection of SQLite serves one thread only.
 
+    Ibis' own way needs pandas, and rounds whole numbers beyond 2⁵³.
     Raises: pyarrow.ArrowException for cells that are not of their column's type, as SQLite allows.
     """
     fields = expression.schema().to_pyarrow()

@@ -111,7 +111,7 @@ _HOW = "'missing: {epsilon: …}', or 'missing: public', beside the attribute's 
 
 
 def outside_error(rows: int, outside: int, reader: RecordReader, *, secret: bool = False) -> DataError:
-    """The error about rows outside the universe, with examples.
+    """The error about rows outside the universe, with examples; it shows nothing of the rows that are right.
 
     Args: how many ``rows`` there are, how many of them ``outside``; ``secret``: neither is told, since how many rows
     people have is private.

@@ -26,7 +26,8 @@ _BLANKS: Final = "' \t\n\r\v\f'"
 def statement(source: Source, universe: Universe, records: str | None) -> str | None:
     """The cells k0, k1, … of each row, and the last column as ``records`` if that is a name; None where Ibis is needed.
 
-    That is for other tables than small files of text, and for what a policy makes of columns.
+    That is for other tables than small files of text, which are read in less time than Ibis takes to load, and for what
+    a policy makes of columns. Cells are what :mod:`dxgeom.engines.cells` makes of them; few rows come one by one.
     """
     reading, text = universe.reading, source.text
     if text is None or text.path.suffix == ".gz" or text.path.stat().st_size > SMALL:

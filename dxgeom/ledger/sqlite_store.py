@@ -56,7 +56,8 @@ _SCHEMA_1: Final = (
 
 
 def migrate_format_1(connection: sqlite3.Connection, described: str) -> None:
-    """Rewrite the ledger that the connection holds the write lock of, and commit.
+    """Rewrite the ledger that the connection holds the write lock of, and commit: all or nothing, whoever is killed or
+    runs out of disk. No copy is kept beside it, because a copy of a ledger is a second budget.
 
     Guarantee: same policy, budget, numbers, spends, purposes, plans and times; the last seal of format 1 is sealed into
     the first row. Raises: LedgerError when the old ledger was altered; sqlite3.Error; nothing is changed then.
