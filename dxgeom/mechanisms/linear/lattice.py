@@ -7,7 +7,7 @@ of a step g_k, and so is its noise.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
@@ -19,7 +19,8 @@ from dxgeom.errors import TooLarge
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.sealed import Sealed, cached_property
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.weight_table import LARGEST_NUMERATOR
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, tabulated
 from dxgeom.universe.weight_tables import WeightTables
 
 STEPS_PER_SENSITIVITY = 16
@@ -30,6 +31,7 @@ FINEST = 2**30
 KEPT_BITS = 30
 """Rounding leaves at least so many bits of the range of a query's weights, however small the distances."""
 _LARGEST = 1e150
+_MOST_WEIGHTS = 1 << 25
 
 
 @final
@@ -133,3 +135,16 @@ def _largest_errors(queries: LinearQueries, rounded: WeightTables, shifts: NDArr
                 off = np.abs(asked.flat[place] - (kept.flat[place] << -int(shifts[query])))
                 errors[query] = Fraction(int(off.max()))
     return errors
+
+
+def tables_over(queries: LatticeQueries, universe: Universe) -> Iterator[WeightTable]:
+    """The queries' weights as tables over the attributes, also where they are a matrix. Raises: TooLarge."""
+    tables = queries.tables
+    if tables.shape == universe.shape:
+        yield from tables.tables
+        return
+    if tables.count * tables.size > _MOST_WEIGHTS:
+        raise TooLarge("these queries are not whole tables of counts, or too many to tell")
+    for query, row in enumerate(tables.matrix()[:, : universe.record_types]):
+        table = tabulated(range(len(universe.shape)), row.reshape(1, *universe.shape))
+        yield WeightTable(np.array([query]), table.axes, table.classes, table.stated)

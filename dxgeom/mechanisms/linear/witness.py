@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.lattice import LatticeQueries
 from dxgeom.mechanisms.linear.marginals.promise import parts_of
-from dxgeom.mechanisms.linear.marginals.recognised import tables_over
+from dxgeom.mechanisms.linear.lattice import tables_over
 from dxgeom.mechanisms.linear.measured import MeasuredNumbers
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity

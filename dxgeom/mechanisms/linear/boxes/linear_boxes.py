@@ -19,7 +19,7 @@ from dxgeom.mechanisms.linear.boxes.question import Levels
 from dxgeom.mechanisms.linear.boxes.scales import BlockTables
 from dxgeom.mechanisms.linear.lattice import LatticeQueries
 from dxgeom.mechanisms.linear.marginals.assembly import SHARES, measurement_shares
-from dxgeom.mechanisms.linear.marginals.recognised import tables_over
+from dxgeom.mechanisms.linear.lattice import tables_over
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.numeric.sealed import cached_property

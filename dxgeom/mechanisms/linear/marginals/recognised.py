@@ -12,16 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.linear.lattice import LatticeQueries
+from dxgeom.mechanisms.linear.lattice import LatticeQueries, tables_over
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import WeightTable, tabulated
 
 Values: TypeAlias = bytes
 """Some values of an attribute: a byte for each, 1 where it is among them."""
 _Cell: TypeAlias = dict[int, Values]
 
 _NO_TABLES: Final = "these queries are not whole tables of counts"
-_MOST_WEIGHTS: Final = 1 << 25
 
 
 @final
@@ -77,19 +75,6 @@ def _cells(queries: LatticeQueries, universe: Universe) -> Iterator[tuple[int, _
             own = np.unravel_index(place[row], table.shape) if table.axes else ()
             both = zip(table.axes, table.classes, own, strict=True)
             yield query, {axis: (classes == one).astype(np.uint8).tobytes() for axis, classes, one in both}
-
-
-def tables_over(queries: LatticeQueries, universe: Universe) -> Iterator[WeightTable]:
-    """The queries' weights as tables over the attributes, also where they are a matrix. Raises: TooLarge."""
-    tables = queries.tables
-    if tables.shape == universe.shape:
-        yield from tables.tables
-        return
-    if tables.count * tables.size > _MOST_WEIGHTS:
-        raise TooLarge(f"{_NO_TABLES}, or too many to tell")
-    for query, row in enumerate(tables.matrix()[:, : universe.record_types]):
-        table = tabulated(range(len(universe.shape)), row.reshape(1, *universe.shape))
-        yield WeightTable(np.array([query]), table.axes, table.classes, table.stated)
 
 
 def _partitions(
