@@ -19,9 +19,9 @@ from dxgeom.arguments import require
 from dxgeom.audit.jumps_audit import audit_jumps
 from dxgeom.audit.table_audit import gap_in_tables, hidden_in_tables
 from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.gaussian.mechanism import gaussian_space
+from dxgeom.mechanisms.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
-from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.changes import ListedChanges

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.marginals.mechanism import MarginalSpace, marginal_space
-from dxgeom.mechanisms.linear.marginals.program import least_cost_rates
-from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
+from dxgeom.mechanisms.parts.program import least_cost_rates
+from dxgeom.mechanisms.parts.table_candidates import MarginalSpace, marginal_space
+from dxgeom.mechanisms.parts.tables import MarginalQuestion
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.tables.differenced import DifferencedNormals
 from dxgeom.noise.laws.tables.kronecker import KroneckerNormals

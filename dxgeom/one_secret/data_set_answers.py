@@ -9,8 +9,7 @@ from typing import final
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.finite.private_table import PrivateTable
 from dxgeom.mechanisms.metric_space.dataset_space import DatasetSpace
-from dxgeom.mechanisms.metric_space.layered import calibrated_table
-from dxgeom.mechanisms.metric_space.layers import composed_layers, ladder_layers, privacy_first_layers
+from dxgeom.mechanisms.metric_space.layers import calibrated_table, composed_layers, ladder_layers, privacy_first_layers
 from dxgeom.one_secret.answer_kind import AnswerKind, ReadyAnswer
 from dxgeom.one_secret.data_set_secrets import GraphSecrets
 from dxgeom.one_secret.secret_answer import SecretAnswer

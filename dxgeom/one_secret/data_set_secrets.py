@@ -10,9 +10,17 @@ from typing import Any, final
 
 from dxgeom.arguments import described
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.mechanisms.metric_space.database_queries import DatabasePolicy, Query, average, percentile, total
-from dxgeom.mechanisms.metric_space.dataset_space import DatasetSpace, neighbouring_datasets
-from dxgeom.mechanisms.metric_space.graph_classes import SmallGraphs, small_graphs
+from dxgeom.mechanisms.metric_space.dataset_space import (
+    DatabasePolicy,
+    DatasetSpace,
+    Query,
+    SmallGraphs,
+    average,
+    neighbouring_datasets,
+    percentile,
+    small_graphs,
+    total,
+)
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.one_secret.data_set_policy import DataSetPolicy
 from dxgeom.one_secret.secrets import Secrets

@@ -21,7 +21,7 @@ from dxgeom.geometry.bodies.polytope import SymmetricPolytope
 from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.geometry.facets.fan import Fan, certify_fan
-from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, Tree
+from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.noise.laws.jumps.law import GaussianWithJumps
 from dxgeom.noise.laws.k_norm import LAWS
 from dxgeom.noise.laws.law import NoiseLaw

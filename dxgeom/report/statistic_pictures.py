@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.hulls.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.sensitivities import entry_sensitivities, norm_sensitivities
+from dxgeom.mechanisms.statistics.statistic_release import entry_sensitivities, norm_sensitivities
 from dxgeom.report.canvas import BLUE, GREEN, GREY, INK, ORANGE, RED, legend, literal, panels, save
 from dxgeom.report.shadow import closed, shadow_outline
 

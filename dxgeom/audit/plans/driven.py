@@ -20,8 +20,8 @@ from dxgeom.audit.plans.counted_blocks import added_up
 from dxgeom.audit.plans.random_records import BITS, RandomChange, whole_numbers
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 
 _DIGIT: Final = 12
 """Numbers of any size are driven digit by digit, of so many bits, which is exact: each step is a sum of multiples."""

@@ -19,8 +19,7 @@ from dxgeom.learning.totals.layout import TotalsLayout
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
-from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments, polynomial_statistic
+from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments, polynomial_statistic
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise
 from dxgeom.noise.laws.law import WIDEST, NoiseLaw

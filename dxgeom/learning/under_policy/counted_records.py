@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.learning.perturbed.perturbation import ObjectivePerturbation
 from dxgeom.learning.under_policy.models import PolicyModel
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.contract.readers import HistogramMechanism
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.canonical_digest import canonical_digest
 from dxgeom.numeric.randomness import Randomness

@@ -2,6 +2,8 @@
 
 Noise added to a floating-point answer leaks through the low bits (Mironov 2012). Here answer k is an integer multiple
 of a step g_k, and so is its noise.
+
+Where other queries are answered than were asked, the bias is public before any data is read.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.numeric.canonical_digest import canonical_digest
+from dxgeom.numeric.rounding import round_up
 from dxgeom.numeric.sealed import Sealed, cached_property
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
@@ -148,3 +151,28 @@ def tables_over(queries: LatticeQueries, universe: Universe) -> Iterator[WeightT
     for query, row in enumerate(tables.matrix()[:, : universe.record_types]):
         table = tabulated(range(len(universe.shape)), row.reshape(1, *universe.shape))
         yield WeightTable(np.array([query]), table.axes, table.classes, table.stated)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class QueryChange:
+    """What was asked, where something else is answered.
+
+    ``asked``: the queries as they were; ``records``: their public number n; ``shifts`` (K,): max_i |q_i − q'_i|, what
+    the change of query k can do to its answer for each record, in the answer's unit. *Exact*, but for weights that were
+    rounded already: those errors are added.
+    """
+
+    asked: LatticeQueries = field(repr=False)
+    records: int
+    shifts: tuple[Fraction, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what was asked, for how many records, and how far from it the answers are."""
+        return canonical_digest("changed queries", self.asked, self.records, self.shifts)
+
+    @cached_property
+    def biases(self) -> NDArray[np.float64]:
+        """(K,): n·shift, *rounded up*: no answer's mean is further off. Of some n records, all alike, it is so far."""
+        return np.array([round_up(self.records * shift) for shift in self.shifts])

@@ -15,8 +15,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.bodies.polytope import hull_of_differences
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments
+from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments
 from dxgeom.noise.laws.box import BoxNoise
 from dxgeom.noise.laws.ellipsoid import EllipsoidNoise
 from dxgeom.noise.laws.facet_cones import FacetConeNoise

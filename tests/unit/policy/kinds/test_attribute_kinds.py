@@ -19,7 +19,7 @@ ASKING = {
     "dxgeom/audit/stated_bounds.py": "what rules state is worked out here by another route, on purpose",
     "dxgeom/disclosure/raw_values.py": "raw values of two attributes are compared, which needs what both are",
     "dxgeom/engines/coding.py": "numbers are coded by their edges in the SQL of an engine, words are not",
-    "dxgeom/mechanisms/quantiles/values.py": "a quantile is of values that have an order",
+    "dxgeom/mechanisms/quantiles/question.py": "a quantile is of values that have an order",
     "dxgeom/one_secret/line_answers.py": "a secret answer of days is a day",
     "dxgeom/one_secret/planar_answers.py": "noise in the plane is about places",
     "dxgeom/one_secret/prior_and_loss.py": "the loss between places is their distance",

@@ -20,7 +20,7 @@ from dxgeom.geometry.bodies.power_ball import PowerBall
 from dxgeom.geometry.bodies.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.geometry.containment.comparison import contains_point
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
+from dxgeom.mechanisms.shapes.hulls import body_mechanism
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
