@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.gaussian.program import best_covariance
+from dxgeom.mechanisms.gaussian.program import best_covariance
 from dxgeom.privacy import gaussian_distance
 
 DELTA = 1e-6

@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from dxgeom.mechanisms.linear.gaussian.program import best_covariance
-from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales
-from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
-from dxgeom.mechanisms.linear.marginals.set_family import family_of
+from dxgeom.mechanisms.gaussian.program import best_covariance
+from dxgeom.mechanisms.parts.scales import best_gaussian_scales
+from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.planner.boxes.choosing import plan_boxes
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.workloads.box_queries import BoxQueries

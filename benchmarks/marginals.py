@@ -21,12 +21,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales
-from dxgeom.mechanisms.linear.marginals.laplace_scales import best_laplace_scales
-from dxgeom.mechanisms.linear.marginals.program import Budgets, least_cost_rates
-from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
-from dxgeom.mechanisms.linear.marginals.set_family import family_of
-from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
+from dxgeom.mechanisms.parts.program import Budgets, least_cost_rates
+from dxgeom.mechanisms.parts.scales import best_gaussian_scales, best_laplace_scales
+from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
+from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.planner.marginals.marginal_plan import plan_tables
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.universe.workloads.whole_tables import MarginalQueries

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.ledger.ledger import Ledger as Ledger
     from dxgeom.mechanisms.contract.composition import in_sequence as in_sequence
-    from dxgeom.mechanisms.contract.separate import in_parallel as in_parallel
+    from dxgeom.mechanisms.contract.composition import in_parallel as in_parallel
     from dxgeom.mechanisms.finite.optimal_tables import optimal_table as optimal_table
     from dxgeom.mechanisms.metric_space.planar import planar_laplace as planar_laplace
     from dxgeom.mechanisms.metric_space.time_series import series_mechanism as series_mechanism

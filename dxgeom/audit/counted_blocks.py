@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, LatticeNoise
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, LatticeNoise
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise

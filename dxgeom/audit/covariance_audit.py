@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.gaussian.mechanism import gaussian_space
+from dxgeom.mechanisms.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.gaussian.mechanism import gaussian_space
-from dxgeom.mechanisms.linear.gaussian.program import best_covariance
-from dxgeom.mechanisms.linear.marginals.mechanism import MarginalSpace, marginal_space
-from dxgeom.mechanisms.linear.marginals.program import least_cost_rates
-from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.parts.program import least_cost_rates
+from dxgeom.mechanisms.parts.table_candidates import MarginalSpace, marginal_space
+from dxgeom.mechanisms.parts.tables import MarginalQuestion
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.noise.composed import ProductNoise

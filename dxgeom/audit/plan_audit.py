@@ -35,9 +35,9 @@ from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.components import components_of
 from dxgeom.metrics.metric import Metric

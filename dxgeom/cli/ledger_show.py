@@ -147,7 +147,6 @@ def _write(history: History, ledger: str, entry: int | None, target: Path) -> No
 
     Raises: LedgerError, DataError, UnsupportedCombination.
     """
-    from dxgeom.cli.ledger_show import has_records, kept_records
     from dxgeom.engines.answer_frames import is_table_file, write_batches
     from dxgeom.ledger.history import read_answer
 

@@ -223,7 +223,6 @@ class Document:
 
     def as_dict(self) -> dict[str, Any]:
         """The document ready for JSON."""
-        from dxgeom.document.document import dict_of
 
         return dict_of(self)
 

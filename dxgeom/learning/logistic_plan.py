@@ -15,7 +15,7 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.learning.coefficients import Coefficients
 from dxgeom.learning.perturbation import STEP, ObjectivePerturbation
 from dxgeom.learning.policy_model import NAME, PolicyModel, policy_model
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.contract.readers import HistogramMechanism
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import canonical_digest

@@ -19,8 +19,7 @@ from dxgeom.learning.least_squares import TotalsLayout
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
-from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments, polynomial_statistic
+from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments, polynomial_statistic
 from dxgeom.noise.composed import CartesianProductNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.law import WIDEST, NoiseLaw

@@ -10,10 +10,13 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms import (
         contract as contract,
         finite as finite,
+        gaussian as gaussian,
         linear as linear,
         metric_space as metric_space,
+        parts as parts,
         quantiles as quantiles,
         selection as selection,
+        shapes as shapes,
         statistics as statistics,
         synthetic as synthetic,
     )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, final
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, WithJsonSchema
 
 from dxgeom.errors import PolicyError
-from dxgeom.mechanisms.metric_space.database_queries import DatabasePolicy, Under
+from dxgeom.mechanisms.metric_space.dataset_space import DatabasePolicy, Under
 from dxgeom.one_secret.task import note_problem
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.policy.source.fields import Epsilon, Positive, whole_from_1

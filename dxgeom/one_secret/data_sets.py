@@ -13,11 +13,18 @@ from typing import Any, final
 from dxgeom.arguments import described
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.finite.private_table import PrivateTable
-from dxgeom.mechanisms.metric_space.database_queries import DatabasePolicy, Query, average, percentile, total
-from dxgeom.mechanisms.metric_space.dataset_space import DatasetSpace, neighbouring_datasets
-from dxgeom.mechanisms.metric_space.graph_classes import SmallGraphs, small_graphs
-from dxgeom.mechanisms.metric_space.layered import calibrated_table
-from dxgeom.mechanisms.metric_space.layers import composed_layers, ladder_layers, privacy_first_layers
+from dxgeom.mechanisms.metric_space.dataset_space import (
+    DatabasePolicy,
+    DatasetSpace,
+    Query,
+    SmallGraphs,
+    average,
+    neighbouring_datasets,
+    percentile,
+    small_graphs,
+    total,
+)
+from dxgeom.mechanisms.metric_space.layers import calibrated_table, composed_layers, ladder_layers, privacy_first_layers
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.one_secret.answer_kind import AnswerKind, ReadyAnswer, SecretAnswer
 from dxgeom.one_secret.data_set_policy import DataSetPolicy

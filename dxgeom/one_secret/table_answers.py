@@ -11,9 +11,8 @@ from typing import ClassVar, Final, final
 import numpy as np
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.finite.banded_tables import BandedTable
 from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior
-from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
+from dxgeom.mechanisms.finite.laplace_tables import BandedTable, finite_laplace, halved_exponential, truncated_geometric
 from dxgeom.mechanisms.finite.optimal_tables import bracketed_table, optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable
 from dxgeom.metrics.verification import VerifiedMetric

@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
+from dxgeom.mechanisms.gaussian.jumps import jump_law
+from dxgeom.mechanisms.gaussian.mechanism import NAME as GAUSSIAN
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.boxes.linear_boxes import counted_boxes, in_answers
-from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.gaussian.jumps import jump_law
-from dxgeom.mechanisms.linear.gaussian.mechanism import NAME as GAUSSIAN
-from dxgeom.mechanisms.linear.kronecker.linear_tables import proved_along
-from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER
-from dxgeom.mechanisms.linear.lattice import LatticeQueries
-from dxgeom.mechanisms.linear.marginals.mechanism import LAPLACE, NORMAL, marginal_space, proved
+from dxgeom.mechanisms.linear.lattice import LatticeQueries, QueryChange
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
-from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
+from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, proved_along
+from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.table_candidates import LAPLACE, NORMAL, marginal_space, proved
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.law import NoiseLaw

@@ -20,7 +20,7 @@ from dxgeom.geometry.fan import Fan, certify_fan
 from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
-from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, Tree
+from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS
 from dxgeom.noise.law import NoiseLaw

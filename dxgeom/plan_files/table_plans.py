@@ -6,8 +6,8 @@ from typing import Any, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, Bases, KroneckerMechanism
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise
+from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
+from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.plan_files.asked import table_queries_of
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart, Rational, parsed
 from dxgeom.plan_files.laws import bases_data, bases_of, scales_data, scales_of

@@ -12,22 +12,28 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.geometry.hulls import require_few_dimensions
-from dxgeom.mechanisms.linear import gaussian, kronecker  # whose files are loaded when they are asked for
+from dxgeom.mechanisms import gaussian, parts  # whose files are loaded when they are asked for
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
-from dxgeom.mechanisms.linear.marginals.mechanism import (
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.parts.table_candidates import (
     MarginalSpace,
     marginal_gaussian,
     marginal_laplace,
     marginal_space,
 )
-from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.mechanisms.linear.shapes.coarse_hulls import block_hulls, coarse_hull
-from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull, hull_by_rejection, hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.linear.shapes.own_body import body_mechanism
-from dxgeom.mechanisms.linear.shapes.rotated_axes import QUICK, THOROUGH, Effort, best_strategy
-from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace, round_space
-from dxgeom.mechanisms.linear.shapes.strategy import best_sums
+from dxgeom.mechanisms.shapes.hulls import (
+    SensitivityHull,
+    block_hulls,
+    body_mechanism,
+    coarse_hull,
+    hull_by_rejection,
+    hull_mechanism,
+    sensitivity_hull,
+)
+from dxgeom.mechanisms.shapes.rotated_axes import QUICK, THOROUGH, Effort, best_strategy
+from dxgeom.mechanisms.shapes.round_spaces import RoundSpace, round_space
+from dxgeom.mechanisms.shapes.strategy import best_sums
 from dxgeom.planner.changed_queries import with_changed_queries
 from dxgeom.planner.objectives.attention import attention
 from dxgeom.planner.objectives.objective import Objective
@@ -35,7 +41,7 @@ from dxgeom.planner.options import PlanOptions
 from dxgeom.privacy.currencies import CONCENTRATED, currency_of
 
 if TYPE_CHECKING:
-    from dxgeom.mechanisms.linear.gaussian.mechanism import BestGaussian, GaussianSpace
+    from dxgeom.mechanisms.gaussian.mechanism import BestGaussian, GaussianSpace
     from dxgeom.planner.boxes.as_candidates import BoxCandidates
 
 _Thing = TypeVar("_Thing")
@@ -145,7 +151,7 @@ class CandidateBuilder:
     @property
     def kronecker_gaussian(self) -> AdditiveMechanism:
         """Normal noise in the same parts, along bases of attributes whose values are not all equally far apart."""
-        return kronecker.kronecker_gaussian(_made(self._marginal_space))
+        return parts.kronecker_gaussian(_made(self._marginal_space))
 
     @property
     def asks_boxes(self) -> bool:
@@ -162,7 +168,7 @@ class CandidateBuilder:
     @property
     def asks_uneven_tables(self) -> bool:
         """Whether they are, with such attributes among them."""
-        return self.asks_tables and kronecker.has_uneven_attributes(_made(self._marginal_space))
+        return self.asks_tables and parts.has_uneven_attributes(_made(self._marginal_space))
 
     @property
     def is_interrupted(self) -> bool:
@@ -275,7 +281,7 @@ class CandidateBuilder:
 
 def _cautiously(bound: float) -> float:
     """A bound of float64, rounded down."""
-    from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION
+    from dxgeom.mechanisms.gaussian.mechanism import CAUTION
 
     return bound * CAUTION
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.linear import shapes  # whose files are loaded when a candidate is built
+from dxgeom.mechanisms import shapes  # whose files are loaded when a candidate is built
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
 from dxgeom.planner.comparing import floors

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.mechanisms.linear import biased, shapes  # whose files are loaded when one is tried
+from dxgeom.mechanisms import shapes
+from dxgeom.mechanisms.linear import biased  # whose files are loaded when one is tried
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_public_number
 from dxgeom.metrics.verification import VerifiedMetric

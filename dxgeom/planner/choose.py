@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
-from dxgeom.mechanisms.linear.shapes.lower_bound import coordinate_bounds
-from dxgeom.mechanisms.linear.shapes.own_body import require_norm_ball
+from dxgeom.mechanisms.shapes.hulls import FACETS, coordinate_bounds, require_norm_ball
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.candidate_builder import CandidateBuilder

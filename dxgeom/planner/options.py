@@ -9,7 +9,7 @@ from typing import TypeAlias, final
 
 from dxgeom.arguments import WHOLE, require, require_function
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.mechanisms.linear.shapes.coarse_hulls import FACETS
+from dxgeom.mechanisms.shapes.hulls import FACETS
 from dxgeom.numeric.qhull import HullLimits
 
 AUTO = "auto"

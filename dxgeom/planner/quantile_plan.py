@@ -13,9 +13,8 @@ import numpy as np
 
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.contract.composition import in_sequence
+from dxgeom.mechanisms.contract.composition import Parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.mechanisms.contract.separate import Parallel
 from dxgeom.mechanisms.quantiles.choice import (
     MOST_RECORDS,
     QUANTILE_FORMS,
@@ -25,8 +24,7 @@ from dxgeom.mechanisms.quantiles.choice import (
     mechanism_of_form,
     quantiles_by,
 )
-from dxgeom.mechanisms.quantiles.question import QuantileQuestion, quantile_question
-from dxgeom.mechanisms.quantiles.values import QuantileAnswer
+from dxgeom.mechanisms.quantiles.question import QuantileAnswer, QuantileQuestion, quantile_question
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, agreed_records, exact_amount

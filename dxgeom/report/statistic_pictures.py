@@ -13,7 +13,7 @@ from dxgeom.document.axes import BLUE, GREEN, GREY, INK, ORANGE, RED, legend, li
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.sensitivities import entry_sensitivities, norm_sensitivities
+from dxgeom.mechanisms.statistics.statistic_release import entry_sensitivities, norm_sensitivities
 from dxgeom.report.projection import closed, shadow_outline
 
 _CELLS = 240

@@ -27,7 +27,7 @@ from dxgeom.mechanisms.linear import (
     sensitivity_of,
 )
 from dxgeom.mechanisms.linear.biased import changed
-from dxgeom.mechanisms.linear.shapes import hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.shapes import hull_mechanism, sensitivity_hull
 from dxgeom.metrics import GraphMetric, Metric, PointsMetric, smallest_distance, verify
 from dxgeom.planner.candidate_builder import CandidateBuilder
 

@@ -18,8 +18,8 @@ from reference.mechanisms import CASES, LINE, ROWS, queries
 
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.lattice import QueryChange
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
-from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.verification import verify
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise

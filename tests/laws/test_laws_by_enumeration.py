@@ -28,18 +28,16 @@ from dxgeom.engines.counted_tables import table_counts
 from dxgeom.geometry import hull_of_points
 from dxgeom.ledger.history import read_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.finite.banded_tables import banded_geometric
-from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, truncated_geometric
+from dxgeom.mechanisms.finite.laplace_tables import banded_geometric, finite_laplace, truncated_geometric
 from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.metric_space.line_noise import layered_line, staircase
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
 from dxgeom.mechanisms.quantiles.question import quantile_question
 from dxgeom.mechanisms.quantiles.transport import TransportQuantiles
-from dxgeom.mechanisms.selection.declared_scores import declared_selection
+from dxgeom.mechanisms.selection.scores import declared_selection, tabled_selection
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.selection.small_databases import small_database
-from dxgeom.mechanisms.selection.tabled_scores import tabled_selection
 from dxgeom.mechanisms.selection.top import top_selection
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.components import components_of

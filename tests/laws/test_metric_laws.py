@@ -12,7 +12,7 @@ from reference.families import members
 
 import dxgeom.metrics.verification
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.linear.marginals.promise import promise_of
+from dxgeom.mechanisms.linear.promises import promise_of
 from dxgeom.metrics.combinations import (
     CapMetric,
     Group,
@@ -274,7 +274,7 @@ def test_values_told_apart_are_nearest_along_a_generating_pair(metric, apart, mo
     classes = np.random.default_rng(apart).integers(0, apart, metric.size)
     found = []
     for listed in (4096, 0):
-        monkeypatch.setattr("dxgeom.mechanisms.linear.marginals.promise._MOST_VALUES", listed)
+        monkeypatch.setattr("dxgeom.mechanisms.linear.promises._MOST_VALUES", listed)
         try:
             found.append(promise_of(metric, (metric.size,), {0: classes}))
         except TooLarge as refusal:

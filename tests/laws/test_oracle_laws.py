@@ -10,9 +10,8 @@ from reference.bodies import exact_gauge
 
 from dxgeom.geometry.enclosing import EnclosureLimits, StatedSupport, SupportOracle, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments, regression_statistic
-from dxgeom.mechanisms.statistics.sensitivities import norm_sensitivities
+from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments, regression_statistic
+from dxgeom.mechanisms.statistics.statistic_release import norm_sensitivities
 
 X, Y = bounded_column("x", -1, 2, "1/8"), bounded_column("y", 0, 100, 10)
 

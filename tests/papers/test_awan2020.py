@@ -13,10 +13,8 @@ from reference.regression_cylinders import share_of_box, volume_and_square
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.geometry.round_bodies import Box
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments, polynomial_statistic, regression_statistic
-from dxgeom.mechanisms.statistics.sensitivities import corner_structure, norm_sensitivities
-from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
+from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments, polynomial_statistic, regression_statistic
+from dxgeom.mechanisms.statistics.statistic_release import corner_structure, norm_sensitivities, statistic_mechanism
 from dxgeom.noise.round_laws import BoxNoise, LaplaceNoise
 
 X, Y = bounded_column("x", -1, 1), bounded_column("y", -1, 1)

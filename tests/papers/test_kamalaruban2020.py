@@ -10,7 +10,7 @@ from reference.paper_figures import figures_of
 
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.shapes.hulls import hull_mechanism, sensitivity_hull
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness

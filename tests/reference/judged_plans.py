@@ -14,7 +14,7 @@ import numpy as np
 import dxgeom as dx
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, LatticeNoise
+from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, LatticeNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.tasks.task_plan import TaskPlan

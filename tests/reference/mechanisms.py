@@ -23,28 +23,35 @@ from dxgeom.learning.losses import LogisticLoss
 from dxgeom.learning.perturbation import ObjectivePerturbation
 from dxgeom.learning.regression_totals import GRID, RegressionTotals, integer_totals
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
+from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.mechanisms.contract.separate import in_parallel
-from dxgeom.mechanisms.finite.banded_tables import banded_geometric, banded_laplace
-from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, halved_exponential, truncated_geometric
+from dxgeom.mechanisms.finite.laplace_tables import (
+    banded_geometric,
+    banded_laplace,
+    finite_laplace,
+    halved_exponential,
+    truncated_geometric,
+)
 from dxgeom.mechanisms.finite.optimal_tables import optimal_table
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.metric_space.dataset_space import neighbouring_datasets
-from dxgeom.mechanisms.metric_space.layered import calibrated_table, layered_table
-from dxgeom.mechanisms.metric_space.layers import composed_layers, ladder_layers, privacy_first_layers
+from dxgeom.mechanisms.metric_space.layers import (
+    calibrated_table,
+    composed_layers,
+    ladder_layers,
+    layered_table,
+    privacy_first_layers,
+)
 from dxgeom.mechanisms.metric_space.line_noise import layered_line, staircase
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
 from dxgeom.mechanisms.quantiles.choice import quantile_mechanism
-from dxgeom.mechanisms.selection.declared_scores import declared_selection
+from dxgeom.mechanisms.selection.scores import declared_selection, tabled_selection
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.selection.small_databases import small_database
-from dxgeom.mechanisms.selection.tabled_scores import tabled_selection
 from dxgeom.mechanisms.selection.top import top_selection
-from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments
+from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.families import LineMetric, PartitionMetric

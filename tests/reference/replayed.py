@@ -13,8 +13,8 @@ from unittest.mock import patch
 import mpmath
 import numpy as np
 
-from dxgeom.mechanisms.quantiles import largest_length, transport
-from dxgeom.mechanisms.selection import declared_scores, selections
+from dxgeom.mechanisms.quantiles import transport
+from dxgeom.mechanisms.selection import scores, selections
 from dxgeom.noise.law import NoiseLaw
 from reference.selection_law import CHANCES
 
@@ -100,9 +100,9 @@ def played(script):
         patches.enter_context(patch.object(selections, "noisy_largest", script.pick))
         patches.enter_context(patch.object(selections, "largest", script.best))
         patches.enter_context(patch.object(transport, "noisy_largest", script.pick))
-        patches.enter_context(patch.object(largest_length, "noisy_largest_worth", script.piece))
-        patches.enter_context(patch.object(largest_length, "uniform_integer", script.alike))
-        patches.enter_context(patch.object(declared_scores, "noisy_largest_worth", script.worth))
+        patches.enter_context(patch.object(transport, "noisy_largest_worth", script.piece))
+        patches.enter_context(patch.object(transport, "uniform_integer", script.alike))
+        patches.enter_context(patch.object(scores, "noisy_largest_worth", script.worth))
         patches.enter_context(patch.object(NoiseLaw, "draw_whole", lambda law, *given: script.draw(law, *given)))
         yield
 

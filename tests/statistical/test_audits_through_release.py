@@ -31,12 +31,11 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.metric_space.line_noise import staircase
 from dxgeom.mechanisms.metric_space.planar import planar_laplace
 from dxgeom.mechanisms.metric_space.time_series import series_mechanism
-from dxgeom.mechanisms.selection.declared_scores import declared_selection
+from dxgeom.mechanisms.selection.scores import declared_selection, tabled_selection
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.selection.small_databases import small_database
-from dxgeom.mechanisms.selection.tabled_scores import tabled_selection
 from dxgeom.mechanisms.selection.top import top_selection
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments
+from dxgeom.mechanisms.statistics.polynomials import moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.metrics.verification import verify, verify_metric
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.boxes.factors import Tree
-from dxgeom.mechanisms.linear.boxes.measuring import centred_sums, interleaved, sibling_differences
+from dxgeom.mechanisms.parts.box_mechanism import centred_sums, interleaved, sibling_differences
+from dxgeom.mechanisms.parts.factors import Tree
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.privacy import gaussian_delta

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.bars.intervals import half_widths
+from dxgeom.mechanisms.linear.bars import half_widths
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 

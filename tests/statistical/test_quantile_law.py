@@ -15,10 +15,9 @@ from reference.quantile_lengths import chances, joint_chances
 from reference.selection_law import permute_and_flip_chances
 from scipy import stats
 
-from dxgeom.mechanisms.quantiles.even_spread import _permute_and_flip
-from dxgeom.mechanisms.quantiles.largest_length import LargestLength
+from dxgeom.mechanisms.quantiles.choice import _permute_and_flip
 from dxgeom.mechanisms.quantiles.question import quantile_question
-from dxgeom.mechanisms.quantiles.transport import TransportQuantiles
+from dxgeom.mechanisms.quantiles.transport import LargestLength, TransportQuantiles
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.verification import verify

@@ -11,46 +11,37 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.contract.composition import (
+        Parallel as Parallel,
         PostProcessed as PostProcessed,
         Sequential as Sequential,
         followed_by as followed_by,
         histogram_readers as histogram_readers,
+        in_parallel as in_parallel,
         in_sequence as in_sequence,
+        kept_by as kept_by,
+        least_error_shares as least_error_shares,
         metrics_of_rows as metrics_of_rows,
     )
     from dxgeom.mechanisms.contract.group_losses import group_loss as group_loss
-    from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism as HistogramMechanism
     from dxgeom.mechanisms.contract.mechanism import (
         Mechanism as Mechanism,
         account_of as account_of,
         digest_of as digest_of,
-        require_spend as require_spend,
-    )
-    from dxgeom.mechanisms.contract.row_reader import RowReader as RowReader
-    from dxgeom.mechanisms.contract.secret_mechanism import (
-        SecretMechanism as SecretMechanism,
-        require_one_record as require_one_record,
-    )
-    from dxgeom.mechanisms.contract.separate import Parallel as Parallel, in_parallel as in_parallel
-    from dxgeom.mechanisms.contract.shares import (
-        default_shares as default_shares,
-        least_error_shares as least_error_shares,
-    )
-    from dxgeom.mechanisms.contract.table_reader import (
-        CountedTables as CountedTables,
-        TableReader as TableReader,
-        require_own_records as require_own_records,
-    )
-    from dxgeom.mechanisms.contract.kept_answers import (
         fraction_bytes as fraction_bytes,
         kept_numbers as kept_numbers,
         recalled_numbers as recalled_numbers,
+        require_spend as require_spend,
     )
-    from dxgeom.mechanisms.contract.parts import (
-        kept_by as kept_by,
-        recalled_by as recalled_by,
-        require_alike as require_alike,
-        require_fixed as require_fixed,
+    from dxgeom.mechanisms.contract.readers import (
+        CountedTables as CountedTables,
+        HistogramMechanism as HistogramMechanism,
+        RowReader as RowReader,
+        TableReader as TableReader,
+        require_own_records as require_own_records,
+    )
+    from dxgeom.mechanisms.contract.secret_mechanism import (
+        SecretMechanism as SecretMechanism,
+        require_one_record as require_one_record,
     )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

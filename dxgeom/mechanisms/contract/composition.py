@@ -1,4 +1,8 @@
-"""Several mechanisms on the same data as one, which share a spend; a mechanism with a function behind it."""
+"""Several mechanisms on the same data as one, which share a spend; a mechanism with a function behind it.
+
+The parts of a composition: what they must have alike, and their answers as a ledger keeps them. How several mechanisms
+share one spend. Several mechanisms on separate blocks of records as one: each has the spend whole.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,185 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import NoneType
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Final, Generic, TypeVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import require, require_function
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
-from dxgeom.mechanisms.contract.parts import kept_by, recalled_by, require_alike, require_fixed
-from dxgeom.mechanisms.contract.shares import default_shares
-from dxgeom.mechanisms.contract.table_reader import TableReader
+from dxgeom.mechanisms.contract.readers import HistogramMechanism, TableReader
+from dxgeom.metrics.components import SeparateBlocks, separate_blocks
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.decimals import SMALLEST
 
+
+def kept_by(parts: Sequence[Mechanism[Any, Any]], answers: Sequence[Any]) -> list[Any]:
+    """Each part's answer as JSON, of which :func:`_recalled_by` makes them again."""
+    return [part.kept(answer) for part, answer in zip(parts, answers, strict=True)]
+
+
+def _recalled_by(parts: Sequence[Mechanism[Any, Any]], kept: Sequence[Any]) -> tuple[Any, ...]:
+    """The answers that were kept."""
+    return tuple(part.recalled(one) for part, one in zip(parts, kept, strict=True))
+
+
+def _require_alike(parts: Sequence[Mechanism[Any, Any]], readers: Sequence[HistogramMechanism[Any]]) -> None:
+    """What the parts of a sequence have alike, and those of them that read its histogram.
+
+    Raises: UnsupportedCombination when an index means different records to two, when only some hide how many there are,
+    or when not one budget of one policy on one data set pays for all.
+    """
+    known = {reader.universe.digest for reader in readers if reader.universe is not None}
+    if len(known | {reader.metric.records for reader in readers if reader.metric.records is not None}) > 1:
+        raise UnsupportedCombination("the parts of a sequence count the same records: build them from one universe")
+    if len({reader.metric.people for reader in readers}) > 1:
+        raise UnsupportedCombination("the parts of a sequence count people alike: build them from one policy")
+    if len({reader.absent for reader in readers}) > 1:
+        raise UnsupportedCombination("for some parts records may be absent, for others their number is public")
+    accounts = [part.account for part in parts]
+    if len({(one.policy_fingerprint, one.budget, one.currency, one.data_set) for one in accounts}) > 1:
+        raise UnsupportedCombination(
+            "the parts of a sequence honour one policy with one budget on one data set: build them from one"
+        )
+
+
+def _require_fixed(parts: object, kind: type, rule: str) -> None:
+    """Raises: UnsupportedCombination unless these are a tuple of that kind, one at least."""
+    if not (isinstance(parts, tuple) and parts and all(isinstance(part, kind) for part in parts)):
+        raise UnsupportedCombination(rule)
+
+
+_FINEST_SHARE = 10**6
+
+
+def least_error_shares(errors: Sequence[float]) -> tuple[Fraction, ...]:
+    """The shares of a spend at which Σ errors[k]/shares[k]² is least: in proportion to the cube roots.
+
+    Args: ``errors``: the mean squared error of each part at spend 1, times what it counts; as that of all additive
+    noise, it must fall with the square of the spend.
+    Guarantee: exact fractions that sum to 1; optimal up to one in a million.
+    Raises: UnsupportedCombination unless all are finite and positive.
+    """
+    roots = np.cbrt(np.array(errors, dtype=np.float64))
+    if roots.ndim != 1 or not roots.size or not np.all(np.isfinite(roots) & (roots > 0)):
+        raise UnsupportedCombination("the errors that a spend is shared by are finite and positive")
+    parts = [max(1, round(_FINEST_SHARE * root)) for root in (roots / roots.sum()).tolist()]
+    total = sum(parts)
+    return tuple(Fraction(part, total) for part in parts)
+
+
+def _default_shares(parts: Sequence[Mechanism[Any, Any]]) -> tuple[Fraction, ...]:
+    """Equal ones where all parts serve any spend, else those that the parts' own spends imply.
+
+    Raises: UnsupportedCombination when only some were made for one spend.
+    """
+    made_for = [part.only_spend for part in parts]
+    if all(spend is None for spend in made_for):
+        return tuple(Fraction(1, len(parts)) for _ in parts)
+    spends = [spend for spend in made_for if spend is not None]
+    if len(spends) < len(parts):
+        raise UnsupportedCombination("some parts were made for one spend and others serve any: say the shares")
+    return tuple(spend / sum(spends) for spend in spends)
+
+
+_NAME: Final = "give the name that a ledger is to know the mechanism by"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Parallel(HistogramMechanism[tuple[Any, ...]]):
+    """Part b answers about the records of block b alone, at the whole spend, see :func:`in_parallel`.
+
+    Guarantee: replacing record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). Records of
+    two blocks are infinitely far apart under d, so a replacement that counts stays within one block, where only one
+    part sees it. How many records each block holds is public.
+    Raises: UnsupportedCombination when a part was made for other records than its block's, or is a sequence: make a
+    sequence of parallels instead, which says the same.
+    """
+
+    name: str
+    blocks: SeparateBlocks = field(repr=False)
+    parts: tuple[HistogramMechanism[Any], ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        _require_fixed(
+            self.parts,
+            HistogramMechanism,
+            "the part of a block is a mechanism on its histogram: of sequences, make a sequence of parallels; apply "
+            "functions to the answer of all blocks",
+        )
+        if len(self.parts) != len(self.blocks.members):
+            raise UnsupportedCombination(f"{len(self.blocks.members)} blocks have a part each, found {len(self.parts)}")
+        for part, metric in zip(self.parts, self.blocks.metrics, strict=True):
+            if part.metric is not metric:
+                raise UnsupportedCombination("the part of a block is made with the metric that is handed to make")
+            if part.absent is not None:
+                raise UnsupportedCombination(
+                    "the numbers of records of parallel blocks are public, this part hides its own"
+                )
+
+    @property
+    def metric(self) -> VerifiedMetric:
+        """The metric on all records."""
+        return self.blocks.whole
+
+    @cached_property
+    def fingerprint(self) -> str:
+        parts = [part.fingerprint for part in self.parts]
+        return canonical_digest("parallel", self.metric.fingerprint, list(self.blocks.members), parts)
+
+    def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
+        super().check(data, spend)
+        for part, counts in zip(self.parts, self.blocks.cut(data), strict=True):
+            part.check(counts, spend)
+
+    def check_size(self, records: int, spend: Fraction) -> None:
+        """Nothing of its own: each part is asked about the records of its block."""
+
+    def drawn(
+        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
+    ) -> list[tuple[Any, ...]]:
+        """The answers of all parts, in the blocks' order."""
+        cut = zip(self.parts, self.blocks.cut(counts), strict=True)
+        return list(zip(*(part.drawn(inside, spend, count, randomness) for part, inside in cut), strict=True))
+
+    def kept(self, answer: Any) -> Any:
+        return kept_by(self.parts, answer)
+
+    def recalled(self, kept: Any) -> tuple[Any, ...]:
+        return _recalled_by(self.parts, kept)
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        return sum(part.answer_bytes(spend) for part in self.parts)
+
+
+def in_parallel(
+    metric: VerifiedMetric,
+    labels: ArrayLike,
+    make: Callable[[VerifiedMetric, NDArray[np.int64]], HistogramMechanism[Any]],
+    name: str = "parallel",
+) -> Parallel:
+    """One mechanism for each block of records that the policy keeps apart, all at the price of one.
+
+    Args: ``labels`` (N,): the block of each record type, as a policy with ``partition`` or an attribute that no rule
+    speaks of implies. ``make(metric, members)``: the part of a block, given the metric on its records and their
+    indices.
+    Raises: UnsupportedCombination when the metric hides two blocks' records from each other, naming two; else as
+    :class:`Parallel`.
+    """
+    require(name, str, "name", _NAME)
+    require_function(make, "make", "pass one that makes a mechanism of a block's metric and its records' indices")
+    blocks = separate_blocks(metric, labels)
+    return Parallel(name, blocks, tuple(map(make, blocks.metrics, blocks.members)))
+
+
 New = TypeVar("New")
 _PARTS = "a sequence has at least one part, and its parts all are mechanisms"
-_NAME = "give the name that a ledger is to know the mechanism by"
 
 
 @final
@@ -41,8 +206,8 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
     shares: tuple[Fraction, ...]
 
     def __post_init__(self) -> None:
-        require_fixed(self.parts, Mechanism, _PARTS)
-        require_alike(self.parts, histogram_readers(self))
+        _require_fixed(self.parts, Mechanism, _PARTS)
+        _require_alike(self.parts, histogram_readers(self))
         if len({part.columns for part in self.parts}) > 1:
             raise UnsupportedCombination(
                 "the parts of a sequence read the same rows: give their statistics the same columns in the same order"
@@ -115,7 +280,7 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         return kept_by(self.parts, answer)
 
     def recalled(self, kept: Any) -> tuple[Any, ...]:
-        return recalled_by(self.parts, kept)
+        return _recalled_by(self.parts, kept)
 
     def answer_bytes(self, spend: Fraction) -> int:
         return sum(part.answer_bytes(share * spend) for part, share in zip(self.parts, self.shares, strict=True))
@@ -184,9 +349,9 @@ def in_sequence(
     """
     require(name, str, "name", _NAME)
     require(parts, Sequence, "parts", "list the mechanisms that are to answer about the same data")
-    require_fixed(tuple(parts), Mechanism, _PARTS)
+    _require_fixed(tuple(parts), Mechanism, _PARTS)
     require(shares, (Sequence, NoneType), "shares", "list a Fraction for each part, or leave them out")
-    taken = default_shares(parts) if shares is None else tuple(shares)
+    taken = _default_shares(parts) if shares is None else tuple(shares)
     return Sequential(name, tuple(parts), taken)
 
 

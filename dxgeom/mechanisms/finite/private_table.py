@@ -10,8 +10,14 @@ from typing import TypeAlias, final
 
 from dxgeom.errors import CertificateRefused, DxgeomError, UnsupportedCombination
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
-from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, Losses, Prior, bayes_remap
-from dxgeom.mechanisms.finite.ratio_bounds import LikelihoodRatioBounds, likelihood_ratio_bounds
+from dxgeom.mechanisms.finite.finite_mechanism import (
+    FiniteMechanism,
+    LikelihoodRatioBounds,
+    Losses,
+    Prior,
+    bayes_remap,
+    likelihood_ratio_bounds,
+)
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest
@@ -69,11 +75,11 @@ def honouring(metric: VerifiedMetric, law: FiniteMechanism, name: str, spend: Fr
     """
     if spend <= 0:
         raise UnsupportedCombination(f"a spend is a positive multiple of the metric, found {spend}")
-    require_hidden(likelihood_ratio_bounds(metric, spend), law)
+    _require_hidden(likelihood_ratio_bounds(metric, spend), law)
     return PrivateTable(name, metric, law, spend, _DOOR)
 
 
-def require_hidden(hidden: LikelihoodRatioBounds, law: FiniteMechanism) -> None:
+def _require_hidden(hidden: LikelihoodRatioBounds, law: FiniteMechanism) -> None:
     """Raises: CertificateRefused with the pair and the answer that show too much."""
     excess = hidden.excess(law)
     if excess is not None:

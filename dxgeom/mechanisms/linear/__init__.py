@@ -1,6 +1,6 @@
-"""Noise added to linear queries: the lattice, the sensitivity (where metric meets workload), and the containment check.
+"""Noise on linear queries: lattice, sensitivity, Laplace, containment, error bars, answers to changed queries.
 
-Touches ``contract``, ``noise``, ``geometry``, ``metrics``, ``universe``.
+Touches ``noise``, ``geometry`` and ``metrics``.
 """
 
 from __future__ import annotations
@@ -10,63 +10,80 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.mechanisms.linear import bars as bars, biased as biased, gaussian as gaussian
-    from dxgeom.mechanisms.linear import (
-        boxes as boxes,
-        kronecker as kronecker,
-        marginals as marginals,
-        shapes as shapes,
-    )
-    from dxgeom.mechanisms.linear.working_sets import (
-        active_differences as active_differences,
-        corner_places as corner_places,
-    )
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism as AdditiveMechanism, without_noise as without_noise
+    from dxgeom.mechanisms.linear.bars import (
+        CombinedNoise as CombinedNoise,
+        ErrorNorm as ErrorNorm,
+        error_norm as error_norm,
+        gamma_quantile as gamma_quantile,
+        half_widths as half_widths,
+        joint_half_widths as joint_half_widths,
+        normal_quantile as normal_quantile,
+        widening as widening,
+    )
+    from dxgeom.mechanisms.linear.biased import (
+        BiasLines as BiasLines,
+        CommonChange as CommonChange,
+        JointSearch as JointSearch,
+        ScaleCost as ScaleCost,
+        SquaredError as SquaredError,
+        UniformBound as UniformBound,
+        biased_mechanism as biased_mechanism,
+        changed as changed,
+        changed_alike as changed_alike,
+        most_saved as most_saved,
+    )
     from dxgeom.mechanisms.linear.containment import (
         heaviest_pairs as heaviest_pairs,
         hiding as hiding,
         largest_load as largest_load,
         load_of_changes as load_of_changes,
         require_hiding as require_hiding,
+        require_measured as require_measured,
     )
-    from dxgeom.mechanisms.linear.measured import (
+    from dxgeom.mechanisms.linear.laplace import (
+        ScaleGroups as ScaleGroups,
+        epsilon_dp_laplace as epsilon_dp_laplace,
+        equal_shares as equal_shares,
+        max_min_laplace as max_min_laplace,
+        max_min_scales as max_min_scales,
+        one_scale as one_scale,
+        optimal_laplace as optimal_laplace,
+        optimal_scales as optimal_scales,
+        proportional_shares as proportional_shares,
+        with_scales as with_scales,
+    )
+    from dxgeom.mechanisms.linear.lattice import (
+        LatticeQueries as LatticeQueries,
+        QueryChange as QueryChange,
+        on_lattice as on_lattice,
+        tables_over as tables_over,
+    )
+    from dxgeom.mechanisms.linear.mixing import (
         Block as Block,
         Classes as Classes,
         Cuts as Cuts,
+        DiagonalMixing as DiagonalMixing,
         FirstLessSecond as FirstLessSecond,
+        IntegerMixing as IntegerMixing,
         MeasuredNumbers as MeasuredNumbers,
         Siblings as Siblings,
         Summing as Summing,
+        are_exact as are_exact,
         lattice_step as lattice_step,
     )
-    from dxgeom.mechanisms.linear.mixing import (
-        DiagonalMixing as DiagonalMixing,
-        IntegerMixing as IntegerMixing,
-        are_exact as are_exact,
+    from dxgeom.mechanisms.linear.promises import (
+        Promise as Promise,
+        joint_promise_of as joint_promise_of,
+        parts_of as parts_of,
+        promise_of as promise_of,
     )
-    from dxgeom.mechanisms.linear.laplace import (
-        epsilon_dp_laplace as epsilon_dp_laplace,
-        max_min_laplace as max_min_laplace,
-        max_min_scales as max_min_scales,
-        optimal_laplace as optimal_laplace,
-        optimal_scales as optimal_scales,
-        with_scales as with_scales,
-    )
-    from dxgeom.mechanisms.linear.laplace import (
-        equal_shares as equal_shares,
-        one_scale as one_scale,
-        proportional_shares as proportional_shares,
-    )
-    from dxgeom.mechanisms.linear.lattice import LatticeQueries as LatticeQueries, on_lattice as on_lattice
-    from dxgeom.mechanisms.linear.reciprocal_program import max_min_fair_rates as max_min_fair_rates
-    from dxgeom.mechanisms.linear.query_changes import QueryChange as QueryChange
     from dxgeom.mechanisms.linear.reciprocal_program import (
         ReciprocalSolution as ReciprocalSolution,
+        max_min_fair_rates as max_min_fair_rates,
         minimise_reciprocal_squares as minimise_reciprocal_squares,
         minimise_under_heaviest as minimise_under_heaviest,
     )
-    from dxgeom.mechanisms.linear.rough_rates import rows_that_may_bind as rows_that_may_bind
-    from dxgeom.mechanisms.linear.scale_groups import ScaleGroups as ScaleGroups, group_scales as group_scales
     from dxgeom.mechanisms.linear.score_sensitivities import (
         common_unit as common_unit,
         over_common_unit as over_common_unit,
@@ -75,13 +92,12 @@ if TYPE_CHECKING:
     )
     from dxgeom.mechanisms.linear.sensitivity import (
         Sensitivity as Sensitivity,
-        absent_record as absent_record,
+        active_differences as active_differences,
+        corner_places as corner_places,
         on_records_of as on_records_of,
         require_public_number as require_public_number,
-        require_same_records as require_same_records,
         require_written_for as require_written_for,
         sensitivity_of as sensitivity_of,
     )
-    from dxgeom.mechanisms.linear.witness import require_measured as require_measured
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

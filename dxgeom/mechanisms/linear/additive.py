@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DataError
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
-from dxgeom.mechanisms.contract.kept_answers import FLOAT_BYTES, fraction_bytes
+from dxgeom.mechanisms.contract.mechanism import FLOAT_BYTES, fraction_bytes
+from dxgeom.mechanisms.contract.readers import HistogramMechanism
 from dxgeom.mechanisms.linear.containment import require_hiding
+from dxgeom.mechanisms.linear.lattice import QueryChange
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
-from dxgeom.mechanisms.linear.query_changes import QueryChange
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, require_written_for
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import WIDEST, NoiseLaw

@@ -2,12 +2,14 @@
 
 Noise added to a floating-point answer leaks through the low bits (Mironov 2012). Here answer k is an integer multiple
 of a step g_k, and so is its noise.
+
+Where other queries are answered than were asked, the bias is public before any data is read.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
@@ -16,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
+from dxgeom.numeric.rounding import round_up
 from dxgeom.numeric.sealed import Sealed, cached_property, canonical_digest
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.weight_table import LARGEST_NUMERATOR
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, tabulated
 from dxgeom.universe.weight_tables import WeightTables
 
 STEPS_PER_SENSITIVITY = 16
@@ -29,6 +33,7 @@ FINEST = 2**30
 KEPT_BITS = 30
 """Rounding leaves at least so many bits of the range of a query's weights, however small the distances."""
 _LARGEST = 1e150
+_MOST_WEIGHTS = 1 << 25
 
 
 @final
@@ -132,3 +137,41 @@ def _largest_errors(queries: LinearQueries, rounded: WeightTables, shifts: NDArr
                 off = np.abs(asked.flat[place] - (kept.flat[place] << -int(shifts[query])))
                 errors[query] = Fraction(int(off.max()))
     return errors
+
+
+def tables_over(queries: LatticeQueries, universe: Universe) -> Iterator[WeightTable]:
+    """The queries' weights as tables over the attributes, also where they are a matrix. Raises: TooLarge."""
+    tables = queries.tables
+    if tables.shape == universe.shape:
+        yield from tables.tables
+        return
+    if tables.count * tables.size > _MOST_WEIGHTS:
+        raise TooLarge("these queries are not whole tables of counts, or too many to tell")
+    for query, row in enumerate(tables.matrix()[:, : universe.record_types]):
+        table = tabulated(range(len(universe.shape)), row.reshape(1, *universe.shape))
+        yield WeightTable(np.array([query]), table.axes, table.classes, table.stated)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class QueryChange:
+    """What was asked, where something else is answered.
+
+    ``asked``: the queries as they were; ``records``: their public number n; ``shifts`` (K,): max_i |q_i − q'_i|, what
+    the change of query k can do to its answer for each record, in the answer's unit. *Exact*, but for weights that were
+    rounded already: those errors are added.
+    """
+
+    asked: LatticeQueries = field(repr=False)
+    records: int
+    shifts: tuple[Fraction, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what was asked, for how many records, and how far from it the answers are."""
+        return canonical_digest("changed queries", self.asked, self.records, self.shifts)
+
+    @cached_property
+    def biases(self) -> NDArray[np.float64]:
+        """(K,): n·shift, *rounded up*: no answer's mean is further off. Of some n records, all alike, it is so far."""
+        return np.array([round_up(self.records * shift) for shift in self.shifts])

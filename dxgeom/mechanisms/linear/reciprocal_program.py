@@ -1,5 +1,7 @@
 """Minimise Σ ω_k/w_k² under A w ≤ 1, w > 0: the convex programme behind optimal Laplace scales.
 
+Which rows of the programme for Laplace scales are likely to bind: found by rough solutions; nothing rests on it.
+
 Of the rows of A, often hundreds of thousands, only a handful bind. So a small programme on a few rows is solved by an
 interior point method, the rows that its solution violates most are added, and so on until none is violated. The rows
 need not be listed: whoever can name the heaviest one at given w will do.
@@ -9,13 +11,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, final
+from typing import Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.mechanisms.linear.rough_rates import FROM, rows_that_may_bind
+
+FROM: Final = 64
+"""So many rates: for fewer a fine solution takes no longer than a rough one."""
+_ROUGH_ROUNDS: Final = 8
+_ROUGH_STEPS: Final = 60
+_FIRST_ROWS: Final = 2
+"""For each rate."""
+_ROUGHLY: Final = 1.05
+
+
+def _rows_that_may_bind(heaviest: Heaviest, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows (n, K) that the optimum is likely to fill, of those that can be named; the fine search adds what is missing.
+
+    Deterministic.
+    """
+    count = len(weights)
+    _, rows = heaviest(np.ones(count), _FIRST_ROWS * count)
+    for _ in range(_ROUGH_ROUNDS):
+        rates = _rough_rates(rows, weights)
+        loads, found = heaviest(rates, count)
+        if loads.max() <= _ROUGHLY:
+            break
+        rows = np.concatenate([rows, found[loads > 1]])
+    return np.asarray(rows[rows @ rates > 1 / _ROUGHLY])
+
+
+def _rough_rates(rows: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rates at which no row is above 1, by multipliers of the dual that follow the loads of their rows."""
+    rows = np.concatenate([rows, np.eye(len(weights))[~np.any(rows > 0, axis=0)]])
+    multipliers = np.full(len(rows), 1 / len(rows))
+    for _ in range(_ROUGH_STEPS):
+        rates = (2 * weights / (multipliers @ rows)) ** (1 / 3)
+        loads = rows @ rates
+        multipliers = np.maximum(multipliers * loads / loads.max(), 1e-300)
+    return np.asarray(rates / loads.max())
+
 
 GAP = 1e-9
 _LAST_GAP = 1e-7
@@ -91,7 +128,7 @@ def _by_constraint_generation(heaviest: Heaviest, weights: NDArray[np.float64], 
     count = len(weights)
     size = float(weights.max())
     weights = weights / size
-    working = heaviest(np.ones(count), 1)[1] if count < FROM else rows_that_may_bind(heaviest, weights)
+    working = heaviest(np.ones(count), 1)[1] if count < FROM else _rows_that_may_bind(heaviest, weights)
     tolerance = 1e-3
     best = 0.0
     for _ in range(_ROUNDS):

@@ -1,18 +1,28 @@
-"""A finite space of datasets: how far apart they are, and what a query answers on each."""
+"""A finite space of datasets: how far apart they are, and what a query answers on each.
+
+Sums, averages and percentiles of a small database, and how much they can change under each metric. Every graph of a few
+nodes, up to renaming them: a whole universe of datasets, small enough to look at.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
+from itertools import combinations, permutations
 from math import lcm
-from typing import final
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DxgeomError, TooLarge
+from dxgeom.arguments import WHOLE, described, require
+from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.contract.mechanism import digest_of
+from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.numeric.rounding import round_down
@@ -105,3 +115,262 @@ def neighbouring_datasets(
     """The space in which every edge has length 1."""
     exact = tuple(Fraction(value) for value in values)
     return DatasetSpace(exact, first, second, np.ones(len(first), dtype=np.int64))
+
+
+LARGEST = 7
+"""Nodes: 5,040 renamings of 21 possible edges, whose codes float32 still tells apart."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SmallGraphs:
+    """The graphs on ``nodes`` nodes up to isomorphism.
+
+    ``codes`` (N,): bit e is set when the e-th pair of nodes, in lexicographic order, is joined; of all renamings the
+    smallest. ``first``, ``second`` (E,): the graphs that differ by one edge.
+    """
+
+    nodes: int
+    codes: NDArray[np.int64] = field(repr=False)
+    first: NDArray[np.int64] = field(repr=False)
+    second: NDArray[np.int64] = field(repr=False)
+
+    def triangles(self) -> NDArray[np.int64]:
+        """(N,): the number of triangles of each graph."""
+        return self.subgraphs([(0, 1), (0, 2), (1, 2)])
+
+    def stars(self, rays: int) -> NDArray[np.int64]:
+        """(N,): how often a node with ``rays`` of its neighbours is found: a star of one ray is an edge."""
+        require(rays, WHOLE, "rays", "give a whole number, at least 1")
+        if rays < 1:
+            raise DxgeomError(f"a star has at least one ray, found {rays}")
+        return self.subgraphs([(0, ray) for ray in range(1, rays + 1)])
+
+    def subgraphs(self, pattern: Iterable[tuple[Hashable, Hashable]]) -> NDArray[np.int64]:
+        """(N,): how many different sets of edges of each graph are the pattern, whatever else joins its nodes.
+
+        Definition: every way to lay the pattern's nodes on those of the graph, ways with the same edges counted once;
+        by listing them all, *exact*.
+        Args: ``pattern``: its edges as pairs of names.
+        Raises: DxgeomError for a pattern without edges, or that is no simple graph.
+        """
+        names, joined = _simple(pattern)
+        if not joined:
+            raise DxgeomError("a pattern has at least one edge")
+        masks = {
+            sum(1 << self._places[min(where[a], where[b]), max(where[a], where[b])] for a, b in joined)
+            for where in permutations(range(self.nodes), len(names))
+        }
+        listed = np.array(sorted(masks), dtype=np.int64)
+        return np.array([np.count_nonzero(listed & ~code == 0) for code in self.codes.tolist()], dtype=np.int64)
+
+    def index(self, graph: Any) -> int:
+        """Which of these graphs one is, whatever its nodes are called.
+
+        Args: ``graph``: a NetworkX graph, or edges as pairs of names; nodes without an edge need no mention.
+        Raises: DataError for more nodes than these have, loops, directions or several edges between two nodes.
+        """
+        names, joined = _simple(_edges_of(graph))
+        if len(names) > self.nodes:
+            raise DataError(f"these are graphs of {self.nodes} nodes, this one has more")
+        code = sum(1 << self._places[min(a, b), max(a, b)] for a, b in joined)
+        smallest = _smallest_codes(np.array([code]), _renamings(self.nodes, tuple(self._places)))
+        return self._index_of_code[int(smallest[0])]
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, int], int]:
+        return {pair: e for e, pair in enumerate(combinations(range(self.nodes), 2))}
+
+    @cached_property
+    def _index_of_code(self) -> dict[int, int]:
+        return {code: place for place, code in enumerate(self.codes.tolist())}
+
+
+@cache
+def small_graphs(nodes: int) -> SmallGraphs:
+    """Edge by edge from the graph without any: every graph is another one and an edge more.
+
+    Raises: TooLarge beyond seven nodes.
+    """
+    if not 1 <= nodes <= LARGEST:
+        raise TooLarge(f"graphs of 1 to {LARGEST} nodes can all be listed, not of {nodes}")
+    pairs = list(combinations(range(nodes), 2))
+    weights = _renamings(nodes, tuple(pairs))
+    level, codes, joined = [0], [0], []
+    for _ in pairs:
+        grown = [(code, code | 1 << e) for code in level for e in range(len(pairs)) if not code >> e & 1]
+        smallest = _smallest_codes(np.array([code for _, code in grown]), weights)
+        found = {(code, int(after)) for (code, _), after in zip(grown, smallest, strict=True)}
+        level = sorted({after for _, after in found})
+        codes += level
+        joined += sorted(found)
+    index = {code: k for k, code in enumerate(codes)}
+    first, second = (np.array([index[pair[side]] for pair in joined], dtype=np.int64) for side in (0, 1))
+    return SmallGraphs(nodes, np.array(codes, dtype=np.int64), first, second)
+
+
+def _edges_of(graph: Any) -> Any:
+    """The edges of a NetworkX graph, and loops for nodes without any told apart; of anything else itself."""
+    if not hasattr(graph, "is_directed"):
+        return graph
+    if graph.is_directed() or graph.is_multigraph():
+        raise DataError("a graph here has no directions, and at most one edge between two nodes")
+    return [*graph.edges(), *((node,) for node in graph.nodes())]
+
+
+def _simple(edges: Any) -> tuple[list[Hashable], set[tuple[int, int]]]:
+    """The names of the nodes, and the edges between their places. Raises: DataError for what is no simple graph."""
+    if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
+        raise DataError(f"a graph is a NetworkX graph, or pairs of names that are joined; found {described(edges)}")
+    names: dict[Hashable, int] = {}
+    joined: set[tuple[int, int]] = set()
+    for edge in edges:
+        if not isinstance(edge, tuple | list) or len(edge) not in (1, 2) or not all(map(_is_name, edge)):
+            raise DataError("an edge is a pair of names")
+        ends = [names.setdefault(end, len(names)) for end in edge]
+        if len(ends) == 2 and ends[0] == ends[1]:
+            raise DataError("no node is joined with itself")
+        if len(ends) == 2:
+            joined.add((min(ends), max(ends)))
+    return [*names], joined
+
+
+def _is_name(end: object) -> bool:
+    return isinstance(end, Hashable)
+
+
+@cache
+def _renamings(nodes: int, pairs: tuple[tuple[int, int], ...]) -> NDArray[np.float32]:
+    """(pairs, nodes!): what bit e contributes to the code under each renaming. Sums stay below 2²⁴: exact."""
+    place = {pair: e for e, pair in enumerate(pairs)}
+    columns = [
+        [1 << place[min(name[a], name[b]), max(name[a], name[b])] for a, b in pairs]
+        for name in permutations(range(nodes))
+    ]
+    return np.array(columns, dtype=np.float32).T
+
+
+def _smallest_codes(codes: NDArray[np.int64], weights: NDArray[np.float32]) -> NDArray[np.int64]:
+    bits = (codes[:, None] >> np.arange(len(weights)) & 1).astype(np.float32)
+    return np.asarray((bits @ weights).min(axis=1), dtype=np.int64)
+
+
+Database: TypeAlias = Sequence[int | None]
+"""The value of each individual in steps, 0..k, or None for who is absent; somebody is present."""
+Under: TypeAlias = Literal["hamming", "normalised manhattan", "manhattan", "maximum"]
+Query: TypeAlias = Literal["sum", "average", "percentile"]
+
+
+def total(database: Database) -> int:
+    """The sum of those present, in steps."""
+    return sum(_present(database))
+
+
+def average(database: Database) -> int:
+    """The average of those present, in steps, rounded to the nearest; halves up.
+
+    Rounded as ⌊v + ½⌋ it changes by at most as many steps as the average does, when that is a whole number of them.
+    Source: Chatzikokolakis et al. 2013, §5.1; corrected: the average of m values is a multiple of 1/m, and halves
+    rounded to even would double the sensitivity.
+    """
+    present = _present(database)
+    return (2 * sum(present) + len(present)) // (2 * len(present))
+
+
+def percentile(database: Database, p: int) -> int:
+    """The ⌊p·m/100 + 1⌋-th smallest of the m values present, 0 ≤ p < 100: 0 is the minimum, 50 a median."""
+    if not 0 <= p < 100:
+        raise DxgeomError(f"a percentile lies in 0..99, found {p}")
+    present = sorted(_present(database))
+    return present[p * len(present) // 100]
+
+
+def database_distance(one: Database, other: Database, under: Under, largest: int) -> Fraction:
+    """The distance of two databases in steps (Hamming and normalised: in individuals); *exact*.
+
+    Who is absent is as far from every value as values can be.
+    """
+    gaps = [_gap(a, b, largest) for a, b in zip(one, other, strict=True)]
+    return _DISTANCES[under](gaps, largest)
+
+
+@final
+@dataclass(frozen=True)
+class DatabasePolicy:
+    """n individuals with values step·{0..largest} or absent, hidden by epsilon·(the metric ``under``).
+
+    ``epsilon``: nats per unit of that metric.
+    """
+
+    individuals: int
+    step: Fraction
+    largest: int
+    under: Under
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if not (self.individuals >= 1 and self.largest >= 1 and self.step > 0 and self.epsilon > 0):
+            raise DxgeomError("a database has individuals, a positive step, values beyond 0, and epsilon > 0")
+        if self.under not in _DISTANCES:
+            raise UnsupportedCombination(f"there is no metric '{self.under}'; known are {', '.join(_DISTANCES)}")
+
+    def sensitivity(self, query: Query) -> Fraction:
+        """The largest |f(x) − f(x′)| over the distance of x and x′, *exact*.
+
+        Source: Chatzikokolakis et al. 2013, Proposition 4 and Theorems 11 to 13; a sum under the maximum metric, which
+        the paper leaves out, changes n times as much.
+        """
+        if query not in ("sum", "average", "percentile"):
+            raise UnsupportedCombination(f"there is no query '{query}'; known are sum, average, percentile")
+        if self.under in ("hamming", "normalised manhattan"):
+            return self.step * self.largest
+        return Fraction(self.individuals if self.under == "maximum" and query == "sum" else 1)
+
+    def is_optimal(self, query: Query) -> bool:
+        """Whether no other mechanism answers better than the truncated geometric one, for any prior and monotone loss.
+
+        Source: Chatzikokolakis et al. 2013, Theorems 10 to 13; Theorem 9 after Brenner & Nissim says no for Hamming,
+        unless values are 0 and 1 only, which makes it the normalised Manhattan metric.
+        """
+        if self.under == "maximum" and query == "sum":
+            return self.individuals == 1
+        return self.under != "hamming" or self.largest == 1
+
+    def answers(self, query: Query) -> int:
+        """How many values the query has: multiples of the step from 0."""
+        return self.largest * (self.individuals if query == "sum" else 1) + 1
+
+    def metric(self, query: Query, budget: Fraction = Fraction(1)) -> VerifiedMetric:
+        """(epsilon/sensitivity)·|y − y′| on the query's values: a mechanism that honours it honours the policy.
+
+        All queries' metrics carry the policy's fingerprint, so that one ledger accounts for all of them.
+        Source: Chatzikokolakis et al. 2013, Fact 5.
+        """
+        positions = tuple(i * self.step for i in range(self.answers(query)))
+        digest = digest_of("database", self.individuals, self.step, self.largest, self.under, self.epsilon)
+        title = f"{self.individuals} individuals under the {self.under} metric"
+        line = LineMetric(positions, self.epsilon / self.sensitivity(query))
+        return verify(line, title=title, fingerprint=digest, budget=budget)
+
+
+def _present(database: Database) -> list[int]:
+    present = [value for value in database if value is not None]
+    if not present:
+        raise DataError("somebody is present in a database")
+    return present
+
+
+def _gap(one: int | None, other: int | None, largest: int) -> int:
+    if one is None or other is None:
+        return 0 if one is other else largest
+    return abs(one - other)
+
+
+_DISTANCES: Final[Mapping[str, Callable[[list[int], int], Fraction]]] = MappingProxyType(
+    {
+        "hamming": lambda gaps, largest: Fraction(sum(gap > 0 for gap in gaps)),
+        "normalised manhattan": lambda gaps, largest: Fraction(sum(gaps), largest),
+        "manhattan": lambda gaps, largest: Fraction(sum(gaps)),
+        "maximum": lambda gaps, largest: Fraction(max(gaps)),
+    }
+)

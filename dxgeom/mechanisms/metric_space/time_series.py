@@ -16,7 +16,7 @@ from dxgeom.geometry.round_bodies import Box
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of
 from dxgeom.mechanisms.contract.secret_mechanism import require_one_record
-from dxgeom.mechanisms.metric_space.usefulness import series_root_mean_square
+from dxgeom.mechanisms.metric_space.planar import series_root_mean_square
 from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric, require_verified

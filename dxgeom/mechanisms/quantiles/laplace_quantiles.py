@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require, require_exact, require_level
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
-from dxgeom.mechanisms.quantiles.question import QuantileQuestion
-from dxgeom.mechanisms.quantiles.values import QuantileAnswer
+from dxgeom.mechanisms.contract.readers import HistogramMechanism
+from dxgeom.mechanisms.quantiles.question import QuantileAnswer, QuantileQuestion
 from dxgeom.metrics.lipschitz_maps import lipschitz
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.round_laws import LaplaceNoise

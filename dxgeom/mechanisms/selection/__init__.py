@@ -10,22 +10,19 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.mechanisms.selection.challenges import (
+    from dxgeom.mechanisms.selection.scores import (
         Challenge as Challenge,
-        Refutation as Refutation,
-        challenge as challenge,
-    )
-    from dxgeom.mechanisms.selection.declared_scores import (
         DeclaredPick as DeclaredPick,
         DeclaredSelection as DeclaredSelection,
+        Refutation as Refutation,
+        TabledSelection as TabledSelection,
+        challenge as challenge,
         declared_selection as declared_selection,
-    )
-    from dxgeom.mechanisms.selection.score_changes import (
-        ChangedRows as ChangedRows,
-        ScoreChange as ScoreChange,
-        changed_rows as changed_rows,
+        tabled_selection as tabled_selection,
     )
     from dxgeom.mechanisms.selection.selections import (
+        ChangedRows as ChangedRows,
+        ScoreChange as ScoreChange,
         Selection as Selection,
         choose as choose,
         nats_of as nats_of,
@@ -37,10 +34,6 @@ if TYPE_CHECKING:
         SmallDatabase as SmallDatabase,
         SmallDatabaseMechanism as SmallDatabaseMechanism,
         small_database as small_database,
-    )
-    from dxgeom.mechanisms.selection.tabled_scores import (
-        TabledSelection as TabledSelection,
-        tabled_selection as tabled_selection,
     )
     from dxgeom.mechanisms.selection.top import TopSelection as TopSelection, top_selection as top_selection
 

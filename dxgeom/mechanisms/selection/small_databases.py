@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import NUMBER, WHOLE, require
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
-from dxgeom.mechanisms.contract.kept_answers import ANSWER_BYTES
-from dxgeom.mechanisms.linear.biased.bias_search import changed_alike
+from dxgeom.mechanisms.contract.mechanism import ANSWER_BYTES
+from dxgeom.mechanisms.contract.readers import HistogramMechanism
+from dxgeom.mechanisms.linear.biased import changed_alike
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query_sensitivities
 from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number
 from dxgeom.mechanisms.selection.selections import choose, nats_of, require_rate, require_scores_fit

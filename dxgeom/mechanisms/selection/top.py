@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.contract.readers import HistogramMechanism
 from dxgeom.mechanisms.selection.selections import Selection, choose, nats_of, selection
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.noisy_maximum import SelectionLaw

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries
-from dxgeom.mechanisms.synthetic.fitting import ENOUGH
-from dxgeom.mechanisms.synthetic.synthetic import Measurement, SyntheticHistogram
+from dxgeom.mechanisms.synthetic.models import ENOUGH
+from dxgeom.mechanisms.synthetic.synthetic import IntegerQueries, Measurement, SyntheticHistogram
 from dxgeom.numeric.optional_library import optional_library
 from dxgeom.universe.weight_table import WeightTable
 

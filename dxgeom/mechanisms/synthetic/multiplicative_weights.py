@@ -1,4 +1,8 @@
-"""Multiplicative weights: a synthetic histogram that learns from the queries it answers worst."""
+"""Multiplicative weights: a synthetic histogram that learns from the queries it answers worst.
+
+Measuring a whole workload at once, where selecting would not pay. How a spend is shared by rounds that select and
+measure, each at the cost of pure privacy, as the account adds up.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,35 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import NoneType
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import WHOLE, array_of, require
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.contract.readers import HistogramMechanism
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.sensitivity import on_records_of, require_public_number, require_written_for
+from dxgeom.mechanisms.linear.laplace import max_min_laplace
+from dxgeom.mechanisms.linear.sensitivity import (
+    on_records_of,
+    require_public_number,
+    require_written_for,
+    sensitivity_of,
+)
 from dxgeom.mechanisms.selection.selections import choose, require_rate, require_scores_fit
-from dxgeom.mechanisms.synthetic.common_unit import IntegerQueries, integer_queries
-from dxgeom.mechanisms.synthetic.fitting import PASSES_BETWEEN, Known, fit, last_passes
-from dxgeom.mechanisms.synthetic.kept_histograms import histogram_bytes, kept_histogram, recalled_histogram
-from dxgeom.mechanisms.synthetic.measure_at_once import measured_at_once
-from dxgeom.mechanisms.synthetic.round_shares import SELECTING, best_rounds, share_of_round, worth_it
-from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram, known_blocks
+from dxgeom.mechanisms.synthetic.models import PASSES_BETWEEN, Known, fit, last_passes
+from dxgeom.mechanisms.synthetic.synthetic import (
+    IntegerQueries,
+    LastLook,
+    Measurement,
+    SyntheticHistogram,
+    histogram_bytes,
+    integer_queries,
+    kept_histogram,
+    known_blocks,
+    recalled_histogram,
+)
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import WIDEST
 from dxgeom.noise.round_laws import LaplaceNoise
@@ -30,6 +46,66 @@ from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.privacy.currencies import Currency, currency_of
 from dxgeom.universe.queries import LinearQueries
+
+MOST_QUERIES = 5000
+"""More queries than this are not measured at once: to find their noise takes minutes."""
+MOST_WEIGHTS = 20_000_000
+
+
+def measured_at_once(metric: VerifiedMetric, queries: LinearQueries) -> AdditiveMechanism:
+    """All queries at once, with the Laplace scales that make the worst answer as good as possible.
+
+    Under a metric that is a sum over attributes, a record that changes one of them leaves most marginals alone; so the
+    noise is far below that of as many rounds.
+    Guarantee: the mechanism's. Answers are *exact* sums plus noise.
+    Raises: TooLarge when the queries are too many, or their weights would have to be rounded; UnboundedLoss.
+    """
+    if queries.count > MOST_QUERIES:
+        raise TooLarge(f"at most {MOST_QUERIES:,} queries are measured at once, found {queries.count:,}: give rounds")
+    tables = () if queries.tables.is_matrix else queries.tables.tables
+    if any(len(table.queries) * table.cells > MOST_WEIGHTS for table in tables):
+        raise TooLarge(f"tables that are measured at once have at most {MOST_WEIGHTS:,} weights: give rounds")
+    mechanism = max_min_laplace(sensitivity_of(metric, queries))
+    if any(mechanism.sensitivity.queries.weight_errors):
+        raise TooLarge("the queries' weights are too fine next to their noise; round them to fewer digits")
+    return mechanism
+
+
+SELECTING: Final = Fraction(1, 3)
+"""The part of a round's budget that selects; the rest measures. Half each, as printed, errs more on census data."""
+_DIGITS: Final = 9
+
+
+def _share_of_round(currency: Currency, spend: Fraction, rounds: int) -> Fraction:
+    """What each of so many rounds has, of which :data:`SELECTING` selects and the rest measures.
+
+    Definition: spend/T; or, where squares add up, the largest r with T·r²·(1/9 + 4/9) ≤ spend², *rounded down* to nine
+    digits: pure privacy at ε is concentrated at ε, and 2T of these, each chosen by earlier outputs, add up in squares.
+    Source: Bun & Steinke 2016, Lemma 2.3 and Prop. 3.3.
+    """
+    if not currency.squares:
+        return spend / rounds
+    exact = currency.spend_below(spend * spend / (rounds * _parts()))
+    unit = Fraction(10) ** (math.floor(math.log10(exact)) + 1 - _DIGITS)
+    return exact // unit * unit
+
+
+def _best_rounds(currency: Currency, reach: float, cost: float) -> float:
+    """T where 2·reach/√T + cost·(what a round spends at T = 1 over what it does) is least; ``cost`` positive."""
+    if not currency.squares:
+        return math.pow(reach / cost, 2 / 3)
+    return 2 * reach / (cost * math.sqrt(_parts()))
+
+
+def _parts() -> Fraction:
+    return SELECTING**2 + (1 - SELECTING) ** 2
+
+
+def _worth_it(*, marginals: bool) -> int:
+    """Everything is measured at once unless its noise is more than so many times that of the rounds, which leave most
+    of the workload unmeasured, of whole marginals all but T. On census data that is about where both err alike."""
+    return 4 if marginals else 2
+
 
 STEPS_PER_SENSITIVITY = 16
 """The lattice is at most this part of the smallest sensitivity; a measurement's noise is T times wider still."""
@@ -43,9 +119,9 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     Definition: y⁰ = start. Permute-and-flip selects a query k by the scores |q_k(x) − n·q_k(y)| among those that were
     not measured yet, at the cost of spend·d/3T. The cells of its marginal, or the query alone where it is not of a
     marginal, are measured with Laplace noise at the cost of 2·spend·d/3T. y^t is y^(t−1) reweighed along all that was
-    measured (:func:`dxgeom.mechanisms.synthetic.fitting.fit`). The answer is y^T. With T = 0 nothing is selected:
-    everything is measured at once (:func:`dxgeom.mechanisms.synthetic.measure_at_once.measured_at_once`) costs spend·d.
-    Under concentrated privacy squares add up, and a round has more: ``share_of_round``.
+    measured (:func:`dxgeom.mechanisms.synthetic.models.fit`). The answer is y^T. With T = 0 nothing is selected:
+    everything is measured at once (:func:`measured_at_once`) costs spend·d.
+    Under concentrated privacy squares add up, and a round has more: ``_share_of_round``.
 
     ``query_sensitivities`` (K,): c_k = max |q_k,i − q_k,j|/d(i, j) in units, rounded up; scores change by at
     most max_k c_k·d.
@@ -96,9 +172,9 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         cost = 10 * float(steepest) * math.log(max(self.asked.queries.count, 2)) / float(spend)
         best = math.inf
         if cost > 0:
-            best = best_rounds(self._currency, records * math.sqrt(math.log(max(self.metric.size, 2))), cost)
+            best = _best_rounds(self._currency, records * math.sqrt(math.log(max(self.metric.size, 2))), cost)
         rounds = max(1, round(min(best, len(np.unique(self.asked.blocks[:, 0])))))
-        worth = worth_it(marginals=self.asked.whole_marginals)
+        worth = _worth_it(marginals=self.asked.whole_marginals)
         return 0 if self._total_at_once <= worth**2 * self._total_of(rounds) else rounds
 
     def check_size(self, records: int, spend: Fraction) -> None:
@@ -110,7 +186,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         if rounds == 0:
             self._at_once.check_size(records, spend)
             return
-        share = share_of_round(self._currency, spend / self.shares, rounds)
+        share = _share_of_round(self._currency, spend / self.shares, rounds)
         require_rate(self._largest_lead, share * SELECTING)
         if self._largest_lead > 0:
             LaplaceNoise(np.array([self._largest_lead])).check_size(1 / (share * (1 - SELECTING)), self._noise_bits)
@@ -164,7 +240,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     def _total_of(self, rounds: int) -> float:
         """The same, if each query had the noise that it has in one of so many rounds."""
-        share = float(share_of_round(self._currency, Fraction(1), rounds) * (1 - SELECTING))
+        share = float(_share_of_round(self._currency, Fraction(1), rounds) * (1 - SELECTING))
         return float(np.sum((self._block_steepness / share) ** 2))
 
     @cached_property
@@ -198,7 +274,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         self, exact: NDArray[np.int64], records: int, rounds: int, spend: Fraction, randomness: Randomness
     ) -> SyntheticHistogram:
         """Round by round, each at the same part of the spend; ``exact``: the private answers in steps."""
-        share = share_of_round(self._currency, spend, rounds)
+        share = _share_of_round(self._currency, spend, rounds)
         model = self.asked.model(self.start)
         left = np.arange(self.asked.queries.count)
         measured: list[Measurement] = []

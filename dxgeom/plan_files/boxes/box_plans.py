@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, final
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.mechanisms.linear.boxes.factors import Tree
+from dxgeom.mechanisms.parts.factors import Tree
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational, parsed
 from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scales_of
 from dxgeom.plan_files.sources import of_file, policy_of, require_same_errors, require_same_plan, sealed_text

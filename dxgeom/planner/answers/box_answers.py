@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.linear.bars.intervals import normal_quantile
-from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
+from dxgeom.mechanisms.linear.bars import normal_quantile
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.marginal_answers import tail_factor
 from dxgeom.planner.answers.shown_answers import ShownAnswers

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.bars.intervals import half_widths
-from dxgeom.mechanisms.linear.bars.joint import joint_half_widths
+from dxgeom.mechanisms.linear.bars import half_widths, joint_half_widths
 from dxgeom.universe.columns import plain
 from dxgeom.universe.numbers.value_rounding import rounding_biases
 from dxgeom.universe.queries import LinearQueries

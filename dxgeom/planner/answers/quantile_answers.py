@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.quantiles.values import QuantileAnswer
+from dxgeom.mechanisms.quantiles.question import QuantileAnswer
 from dxgeom.planner.answers.answer_table import Columns, titled
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dxgeom.mechanisms.contract.separate import Parallel
+from dxgeom.mechanisms.contract.composition import Parallel
 from dxgeom.mechanisms.quantiles.choice import MOST_RECORDS, QuantileMechanism
 from dxgeom.mechanisms.quantiles.transport import TransportQuantiles
 from dxgeom.universe.conditions.stepped import stands_for_more, stepped_columns

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import NUMBER, require
 from dxgeom.errors import UnsupportedCombination, WrongArgument
-from dxgeom.mechanisms.linear.bars.directions import CombinedNoise, error_norm
+from dxgeom.mechanisms.linear.bars import CombinedNoise, error_norm
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.boxes.bound import boxes_bound, worst_alone
-from dxgeom.mechanisms.linear.boxes.linear_boxes import counted_boxes, in_answers
-from dxgeom.mechanisms.linear.boxes.promises import line_gaps
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
+from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
+from dxgeom.mechanisms.parts.box_scales import line_gaps
 from dxgeom.planner.boxes.choosing import sought
 from dxgeom.universe.workloads.box_queries import BoxQueries
 

@@ -11,9 +11,9 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.linear.boxes.bound import boxes_bound, worst_alone
-from dxgeom.mechanisms.linear.boxes.factors import Factor, Tree
-from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.factors import Factor, Tree
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.answers.box_answers import BoxAnswers
 from dxgeom.planner.releases.releasable import Releasing

@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.contract.table_reader import require_own_records
-from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, trees
-from dxgeom.mechanisms.linear.boxes.mechanism import LAPLACE, NORMAL, BoxMechanism
-from dxgeom.mechanisms.linear.boxes.promises import line_gaps, promised_of
-from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
-from dxgeom.mechanisms.linear.boxes.scales import best_scales, block_variances
-from dxgeom.mechanisms.linear.boxes.worst import worst_scales
+from dxgeom.mechanisms.contract.readers import require_own_records
+from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism
+from dxgeom.mechanisms.parts.box_scales import (
+    BoxQuestion,
+    best_scales,
+    block_variances,
+    line_gaps,
+    promised_of,
+    worst_scales,
+)
+from dxgeom.mechanisms.parts.factors import Factor, Path, trees
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.boxes.box_plan import BoxPlan, loss_of

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.linear.shapes.lower_bound import covariance_bound
-from dxgeom.mechanisms.linear.shapes.rotated_axes import GLIMPSE, best_strategy
-from dxgeom.mechanisms.linear.shapes.round_shapes import box_image, box_moment
-from dxgeom.mechanisms.linear.shapes.strategy import glimpsed_sums
-from dxgeom.mechanisms.linear.shapes.strategy_program import loads_of
+from dxgeom.mechanisms.shapes.hulls import covariance_bound
+from dxgeom.mechanisms.shapes.rotated_axes import GLIMPSE, best_strategy, box_image, box_moment
+from dxgeom.mechanisms.shapes.strategy import glimpsed_sums
+from dxgeom.mechanisms.shapes.strategy_program import loads_of
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
 

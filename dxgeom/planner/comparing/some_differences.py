@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dxgeom.mechanisms.linear.laplace import max_min_scales, optimal_scales
-from dxgeom.mechanisms.linear.shapes.rotated_axes import best_start
+from dxgeom.mechanisms.shapes.rotated_axes import best_start
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.planner.comparing.floors import CAUTION, is_large, unproved

@@ -12,21 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.contract.table_reader import require_own_records
-from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION
-from dxgeom.mechanisms.linear.kronecker.distances import uneven_distances
-from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, Bases, KroneckerMechanism
-from dxgeom.mechanisms.linear.kronecker.program import FoundNoise, KroneckerQuestion
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import CountsWithNoise, NoisyTables
-from dxgeom.mechanisms.linear.marginals.exact_loads import enlarged
-from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales
-from dxgeom.mechanisms.linear.marginals.joint_promise import joint_promise_of
-from dxgeom.mechanisms.linear.marginals.mechanism import NORMAL, scales_of_laplace
-from dxgeom.mechanisms.linear.marginals.promise import Promise
-from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
-from dxgeom.mechanisms.linear.marginals.set_family import family_of
-from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
-from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
+from dxgeom.mechanisms.contract.readers import require_own_records
+from dxgeom.mechanisms.gaussian.mechanism import CAUTION
+from dxgeom.mechanisms.linear.promises import Promise, joint_promise_of
+from dxgeom.mechanisms.parts.bases import uneven_distances
+from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
+from dxgeom.mechanisms.parts.basis_program import FoundNoise, KroneckerQuestion
+from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, NoisyTables
+from dxgeom.mechanisms.parts.loads import enlarged
+from dxgeom.mechanisms.parts.scales import best_gaussian_scales
+from dxgeom.mechanisms.parts.table_candidates import NORMAL, scales_of_laplace
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
+from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.marginal_answers import MarginalAnswers

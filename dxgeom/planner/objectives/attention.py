@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.mechanisms.linear.shapes.rotated_axes import Effort, best_strategy, rotated_laplace
-from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
+from dxgeom.mechanisms.shapes.rotated_axes import Effort, best_strategy, rotated_laplace
+from dxgeom.mechanisms.shapes.round_spaces import round_space
 from dxgeom.planner.objectives.objective import Objective
 
 _ATTENTION: Final = 1e-3

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.mechanisms.linear.gaussian.mechanism import CAUTION, gaussian_bound, gaussian_space, unbiased_bound
-from dxgeom.mechanisms.linear.marginals.mechanism import MarginalSpace, marginal_space, unbiased_tables_bound
+from dxgeom.mechanisms.gaussian.mechanism import CAUTION, gaussian_bound, gaussian_space, unbiased_bound
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.parts.table_candidates import MarginalSpace, marginal_space, unbiased_tables_bound
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.privacy.currencies import CONCENTRATED, currency_of
 

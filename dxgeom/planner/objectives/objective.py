@@ -16,13 +16,13 @@ from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.mechanisms.linear.shapes.hull import SensitivityHull
-from dxgeom.mechanisms.linear.shapes.lower_bound import (
+from dxgeom.mechanisms.shapes.hulls import (
+    SensitivityHull,
     coordinate_bounds,
     second_moment_bound,
     volume_bound,
 )
-from dxgeom.mechanisms.linear.shapes.round_spaces import RoundSpace
+from dxgeom.mechanisms.shapes.round_spaces import RoundSpace
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.universe.decimals import exact
 from dxgeom.universe.queries import LinearQueries

@@ -12,9 +12,8 @@ import numpy as np
 from dxgeom.arguments import described, require
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.mechanisms.contract.table_reader import TableReader
+from dxgeom.mechanisms.contract.readers import HistogramMechanism, TableReader
 from dxgeom.metrics.components import components_of
 from dxgeom.planner.releases.rehearsal import MadeUp
 from dxgeom.universe.people.people import People

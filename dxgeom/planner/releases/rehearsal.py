@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.mechanisms.contract.table_reader import TableReader
+from dxgeom.mechanisms.contract.readers import TableReader
 
 RECORDS: Final = 1000
 """How many are made up where nobody says how many there are."""

@@ -32,12 +32,11 @@ from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused, PlanError
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.boxes import mechanism as boxes_mechanism
-from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.marginals import counts_with_noise
-from dxgeom.mechanisms.linear.measured import Classes, Cuts, FirstLessSecond
-from dxgeom.mechanisms.linear.mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.mixing import Classes, Cuts, DiagonalMixing, FirstLessSecond
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.parts import box_mechanism as boxes_mechanism
+from dxgeom.mechanisms.parts import counts_with_noise
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.round_laws import LaplaceNoise

@@ -17,9 +17,8 @@ from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.linear.containment import hiding, largest_load, load_of_changes, require_hiding
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
-from dxgeom.mechanisms.linear.shapes.round_shapes import box_mechanism, ellipsoid_mechanism
-from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
+from dxgeom.mechanisms.shapes.rotated_axes import best_strategy, box_mechanism, ellipsoid_mechanism, rotated_laplace
+from dxgeom.mechanisms.shapes.round_spaces import round_space
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.differences import differences_of_tables
 from dxgeom.metrics.paired_changes import PairedChanges, paired_changes
@@ -148,7 +147,7 @@ def test_the_pool_of_heavy_differences_hides_none_that_is_too_heavy(monkeypatch)
 
 
 def test_shapes_from_pairs_are_proved_on_every_difference_though_sought_on_few(monkeypatch):
-    import dxgeom.mechanisms.linear.working_sets as active_module
+    import dxgeom.mechanisms.linear.sensitivity as active_module
 
     monkeypatch.setattr(active_module, "_ENTRIES", 0)
     monkeypatch.setattr(active_module, "_LEAST", 8)

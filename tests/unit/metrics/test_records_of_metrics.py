@@ -9,8 +9,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import LedgerError, UnsupportedCombination
-from dxgeom.mechanisms.contract.composition import in_sequence
-from dxgeom.mechanisms.contract.separate import in_parallel
+from dxgeom.mechanisms.contract.composition import in_parallel, in_sequence
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.components import separate_blocks

@@ -15,7 +15,7 @@ from dxgeom.errors import AlreadyCharged, DxgeomError, LedgerError
 from dxgeom.ledger.entry import NEW_LEDGER
 from dxgeom.ledger.history import read_answer, read_ledger, verify_ledger
 from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
-from dxgeom.mechanisms.contract.kept_answers import fraction_bytes, kept_numbers, recalled_numbers
+from dxgeom.mechanisms.contract.mechanism import fraction_bytes, kept_numbers, recalled_numbers
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.selection.selections import selection
 

@@ -13,7 +13,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.mechanisms.linear.containment import require_hiding
-from dxgeom.mechanisms.linear.shapes import round_spaces
+from dxgeom.mechanisms.shapes import round_spaces
 from dxgeom.planner import candidates
 from dxgeom.planner.candidates import CANDIDATES, Candidate
 

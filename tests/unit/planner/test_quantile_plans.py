@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.mechanisms.contract.composition import Sequential
-from dxgeom.mechanisms.contract.separate import Parallel
+from dxgeom.mechanisms.contract.composition import Parallel, Sequential
 from dxgeom.planner.quantile_plan import plan_quantiles
 from dxgeom.universe.quantile_queries import QuantileQueries
 

@@ -11,7 +11,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import UnsupportedCombination, WrongArgument
-from dxgeom.mechanisms.linear.bars.directions import CombinedNoise, error_norm
+from dxgeom.mechanisms.linear.bars import CombinedNoise, error_norm
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.answers import ratios
 from dxgeom.planner.answers.linear_answers import LinearAnswers

@@ -10,12 +10,12 @@ import pytest
 from reference.changes import every_change, exact_largest_load
 
 import dxgeom as dx
-import dxgeom.mechanisms.linear.scale_groups as tied_module
+import dxgeom.mechanisms.linear.laplace as tied_module
 import dxgeom.mechanisms.linear.sensitivity as sensitivity_module
 import dxgeom.metrics.diameters as extent_module
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.bars.intervals import half_widths
+from dxgeom.mechanisms.linear.bars import half_widths
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of

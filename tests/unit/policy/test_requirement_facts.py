@@ -15,7 +15,7 @@ import dxgeom as dx
 from dxgeom.errors import NotAMetric
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.shapes.hulls import hull_mechanism, sensitivity_hull
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.universe.queries import LinearQueries
 

@@ -15,8 +15,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments
+from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise
 from dxgeom.report.pictures import contour_picture, shadows_picture, solid_picture

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.contract.composition import (
+    Parallel,
     PostProcessed,
     Sequential,
     followed_by,
     histogram_readers,
+    in_parallel,
     in_sequence,
+    least_error_shares,
 )
-from dxgeom.mechanisms.contract.separate import Parallel, in_parallel
-from dxgeom.mechanisms.contract.shares import least_error_shares
 from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
 from dxgeom.mechanisms.selection.selections import selection
-from dxgeom.mechanisms.statistics.bounded_columns import bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments
+from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments
 from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics import components as blocks_module

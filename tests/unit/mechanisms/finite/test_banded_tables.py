@@ -10,10 +10,15 @@ from scipy import stats
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.finite.banded_tables import BandedTable, banded_geometric, banded_laplace
-from dxgeom.mechanisms.finite.laplace_tables import finite_laplace, truncated_geometric
+from dxgeom.mechanisms.finite.finite_mechanism import likelihood_ratio_bounds
+from dxgeom.mechanisms.finite.laplace_tables import (
+    BandedTable,
+    banded_geometric,
+    banded_laplace,
+    finite_laplace,
+    truncated_geometric,
+)
 from dxgeom.mechanisms.finite.private_table import PrivateTable
-from dxgeom.mechanisms.finite.ratio_bounds import likelihood_ratio_bounds
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness

@@ -12,8 +12,7 @@ from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.finite import optimal_tables
 from dxgeom.mechanisms.finite.optimal_tables import bracketed_table, optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable
-from dxgeom.mechanisms.metric_space.dataset_space import neighbouring_datasets
-from dxgeom.mechanisms.metric_space.graph_classes import small_graphs
+from dxgeom.mechanisms.metric_space.dataset_space import neighbouring_datasets, small_graphs
 
 
 def even(size):

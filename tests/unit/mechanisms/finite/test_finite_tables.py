@@ -22,7 +22,14 @@ from dxgeom.errors import (
     UnboundedLoss,
     UnsupportedCombination,
 )
-from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism, bayes_remap, remapped_loss
+from dxgeom.mechanisms.finite.finite_mechanism import (
+    FiniteMechanism,
+    bayes_remap,
+    likelihood_ratio_bounds,
+    likelihood_ratio_bounds_of_table,
+    odds_below,
+    remapped_loss,
+)
 from dxgeom.mechanisms.finite.laplace_tables import (
     finite_laplace,
     halved_exponential,
@@ -31,7 +38,6 @@ from dxgeom.mechanisms.finite.laplace_tables import (
 )
 from dxgeom.mechanisms.finite.optimal_tables import greedy_spanner, optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable, honouring, rounded_and_mixed
-from dxgeom.mechanisms.finite.ratio_bounds import likelihood_ratio_bounds, likelihood_ratio_bounds_of_table, odds_below
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify

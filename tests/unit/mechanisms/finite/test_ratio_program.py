@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.finite import ratio_program
-from dxgeom.mechanisms.finite.ratio_program import least_cost_rows
+from dxgeom.mechanisms.finite import optimal_tables as ratio_program
+from dxgeom.mechanisms.finite.optimal_tables import least_cost_rows
 
 
 def by_simplex(costs, first, second, bounds):

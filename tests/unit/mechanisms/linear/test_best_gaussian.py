@@ -10,11 +10,10 @@ from flint import arb_mat, ctx
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused
+from dxgeom.mechanisms.gaussian.design import fidelity_at
+from dxgeom.mechanisms.gaussian.mechanism import exact_span_of, hiding_gaussian
+from dxgeom.mechanisms.gaussian.program import GAP, best_covariance
 from dxgeom.mechanisms.linear.containment import require_hiding
-from dxgeom.mechanisms.linear.gaussian.exact_span import exact_span_of
-from dxgeom.mechanisms.linear.gaussian.fidelity import fidelity_at
-from dxgeom.mechanisms.linear.gaussian.mechanism import hiding_gaussian
-from dxgeom.mechanisms.linear.gaussian.program import GAP, best_covariance
 
 
 def pairs(rows):

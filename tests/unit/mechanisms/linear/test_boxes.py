@@ -13,12 +13,9 @@ from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.linear.boxes.factors import Path, Tree, trees
-from dxgeom.mechanisms.linear.boxes.measuring import centred_sums
-from dxgeom.mechanisms.linear.boxes.mechanism import LAPLACE, NORMAL, BoxMechanism
-from dxgeom.mechanisms.linear.boxes.promises import promised_of
-from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
-from dxgeom.mechanisms.linear.boxes.scales import best_scales
+from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism, centred_sums
+from dxgeom.mechanisms.parts.box_scales import BoxQuestion, best_scales, promised_of
+from dxgeom.mechanisms.parts.factors import Path, Tree, trees
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.report.exactness import StatedPlan
 

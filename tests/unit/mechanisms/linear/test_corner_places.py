@@ -8,10 +8,9 @@ from scipy.spatial import ConvexHull
 
 import dxgeom as dx
 from dxgeom.mechanisms.linear import sensitivity as sensitivity_file
-from dxgeom.mechanisms.linear import working_sets
-from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.hull import sensitivity_hull
-from dxgeom.mechanisms.linear.working_sets import corner_places
+from dxgeom.mechanisms.linear import sensitivity as working_sets
+from dxgeom.mechanisms.linear.sensitivity import corner_places, sensitivity_of
+from dxgeom.mechanisms.shapes.hulls import sensitivity_hull
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.generating_pairs import Kinds
 from dxgeom.metrics.paired_changes import PairedChanges

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, arb_mat, ctx, fmpq
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.gaussian.program import best_covariance
+from dxgeom.mechanisms.gaussian.program import best_covariance
 
 
 def by_clarabel(points, answers, worst):

@@ -12,16 +12,14 @@ from scipy.optimize import linprog
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.gaussian import jumps as building
+from dxgeom.mechanisms.gaussian import jumps as search_module
+from dxgeom.mechanisms.gaussian.jumps import _Search, best_jump_shape, gaussian_with_jumps, jump_law, jump_shifts
+from dxgeom.mechanisms.gaussian.mechanism import best_gaussian, gaussian_space
+from dxgeom.mechanisms.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.bars.intervals import half_widths
-from dxgeom.mechanisms.linear.bars.joint import joint_half_widths
+from dxgeom.mechanisms.linear.bars import half_widths, joint_half_widths
 from dxgeom.mechanisms.linear.containment import require_hiding
-from dxgeom.mechanisms.linear.gaussian import jump_search as search_module
-from dxgeom.mechanisms.linear.gaussian import jumps as building
-from dxgeom.mechanisms.linear.gaussian.jump_search import _Search, best_jump_shape
-from dxgeom.mechanisms.linear.gaussian.jumps import gaussian_with_jumps, jump_law, jump_shifts
-from dxgeom.mechanisms.linear.gaussian.mechanism import best_gaussian, gaussian_space
-from dxgeom.mechanisms.linear.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.paired_changes import paired_changes
 from dxgeom.noise.jump_shifts import JumpShifts

@@ -19,18 +19,16 @@ import dxgeom as dx
 from dxgeom.engines.counted_tables import table_counts
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.boxes.box_measurement import BoxMeasurement
-from dxgeom.mechanisms.linear.boxes.factors import Factor, Path, Tree
-from dxgeom.mechanisms.linear.boxes.mechanism import BoxMechanism
-from dxgeom.mechanisms.linear.kronecker.linear_tables import kronecker_gaussian
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import packed, unpacked
-from dxgeom.mechanisms.linear.marginals.mechanism import marginal_gaussian, marginal_laplace, marginal_space
-from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
-from dxgeom.mechanisms.linear.marginals.set_family import SetFamily
-from dxgeom.mechanisms.linear.measured import Classes, MeasuredNumbers
-from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
+from dxgeom.mechanisms.linear.mixing import Classes, DiagonalMixing, IntegerMixing, MeasuredNumbers
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.parts.basis_mechanism import kronecker_gaussian
+from dxgeom.mechanisms.parts.box_candidates import BoxMeasurement
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.counts_with_noise import packed, unpacked
+from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
+from dxgeom.mechanisms.parts.table_candidates import marginal_gaussian, marginal_laplace, marginal_space
+from dxgeom.mechanisms.parts.tables import MarginalQuestion, SetFamily
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import FAMILIES, verify

@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import gamma
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.bars.intervals import half_widths
-from dxgeom.mechanisms.linear.bars.joint import gamma_quantile, joint_half_widths
+from dxgeom.mechanisms.linear.bars import gamma_quantile, half_widths, joint_half_widths
 
 NAMES = ("laplace", "hull", "rotated-laplace", "ellipsoid", "box", "strategy")
 

@@ -14,10 +14,9 @@ from scipy.sparse.csgraph import shortest_path
 import dxgeom as dx
 from dxgeom.audit.covariance_audit import audit_covariance
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.linear.gaussian.program import best_covariance
-from dxgeom.mechanisms.linear.kronecker.bases import weighed_pairs
-from dxgeom.mechanisms.linear.kronecker.distances import uneven_distances
-from dxgeom.mechanisms.linear.kronecker.mechanism import KRONECKER, KroneckerMechanism, maps_of
+from dxgeom.mechanisms.gaussian.program import best_covariance
+from dxgeom.mechanisms.parts.bases import uneven_distances, weighed_pairs
+from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, KroneckerMechanism, maps_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 MarginalQueries = dx.universe.MarginalQueries

@@ -13,14 +13,11 @@ import pytest
 from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.boxes.factors import Path, Tree
-from dxgeom.mechanisms.linear.boxes.linear_boxes import counted_boxes, in_answers
-from dxgeom.mechanisms.linear.boxes.measuring import sibling_differences
-from dxgeom.mechanisms.linear.boxes.mechanism import LAPLACE, NORMAL, BoxMechanism
-from dxgeom.mechanisms.linear.boxes.promises import promised_of
-from dxgeom.mechanisms.linear.boxes.question import BoxQuestion
-from dxgeom.mechanisms.linear.boxes.scales import best_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
+from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism, sibling_differences
+from dxgeom.mechanisms.parts.box_scales import BoxQuestion, best_scales, promised_of
+from dxgeom.mechanisms.parts.factors import Path, Tree
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.plan import Plan

@@ -13,11 +13,11 @@ from scipy import stats
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.linear.gaussian.mechanism import best_gaussian, gaussian_space
-from dxgeom.mechanisms.linear.marginals.exact_loads import within_budgets
-from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales, cell_variances
-from dxgeom.mechanisms.linear.marginals.laplace_scales import best_laplace_scales
-from dxgeom.mechanisms.linear.marginals.mechanism import (
+from dxgeom.mechanisms.gaussian.mechanism import best_gaussian, gaussian_space
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.parts.loads import within_budgets
+from dxgeom.mechanisms.parts.scales import best_gaussian_scales, best_laplace_scales, cell_variances
+from dxgeom.mechanisms.parts.table_candidates import (
     LAPLACE,
     NORMAL,
     marginal_gaussian,
@@ -25,9 +25,7 @@ from dxgeom.mechanisms.linear.marginals.mechanism import (
     marginal_space,
     proved,
 )
-from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
-from dxgeom.mechanisms.linear.marginals.set_family import family_of
-from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 SIX = (2, 5, 7, 16, 15, 2)
@@ -269,7 +267,7 @@ def test_a_budget_is_summed_exactly():
     family = family_of([2] * 9, asked)
     scales = np.zeros(family.count)
     scales[family.asked] = 16.0
-    from dxgeom.mechanisms.linear.marginals.promise import Promise
+    from dxgeom.mechanisms.linear.promises import Promise
 
     ones = (Fraction(1), *[None] * 8)
     promise = Promise(ones, ones, None)

@@ -11,11 +11,10 @@ from scipy.optimize import minimize
 
 from dxgeom.errors import NotANormBall, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.geometry.hulls import span_of
-from dxgeom.mechanisms.linear.bars.intervals import half_widths
+from dxgeom.mechanisms.linear.bars import half_widths
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.linear.shapes.lower_bound import coordinate_bound, volume_bound
+from dxgeom.mechanisms.shapes.hulls import coordinate_bound, hull_mechanism, sensitivity_hull, volume_bound
 from dxgeom.metrics.combinations import SumMetric
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, ValueSensitivityMetric
 from dxgeom.metrics.graph import GraphMetric

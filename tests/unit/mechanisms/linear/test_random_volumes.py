@@ -11,9 +11,8 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.boxes import random_volumes
-from dxgeom.mechanisms.linear.boxes.changes import BoxChanges, every_pair, neighbours
-from dxgeom.mechanisms.linear.boxes.random_volumes import random_volume_bound
+from dxgeom.mechanisms.parts import box_bound as random_volumes
+from dxgeom.mechanisms.parts.box_bound import BoxChanges, every_pair, neighbours, random_volume_bound
 
 SIZES = (3, 4, 2)
 

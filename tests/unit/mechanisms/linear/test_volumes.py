@@ -10,11 +10,9 @@ import pytest
 from scipy.spatial import ConvexHull
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.marginals.gaussian_scales import best_gaussian_scales
-from dxgeom.mechanisms.linear.marginals.laplace_scales import best_laplace_scales
-from dxgeom.mechanisms.linear.marginals.question import MarginalQuestion
-from dxgeom.mechanisms.linear.marginals.set_family import family_of
-from dxgeom.mechanisms.linear.marginals.volumes import tables_volume_bound
+from dxgeom.mechanisms.parts.scales import best_gaussian_scales, best_laplace_scales
+from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
+from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 
 
 def rounds_of(size):

@@ -11,7 +11,7 @@ from dxgeom.audit.finite_mechanisms import privacy_level
 from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
 from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric, truncated_geometric_law
-from dxgeom.mechanisms.metric_space.database_queries import (
+from dxgeom.mechanisms.metric_space.dataset_space import (
     DatabasePolicy,
     average,
     database_distance,

@@ -14,14 +14,17 @@ from dxgeom.audit.finite_mechanisms import privacy_level
 from dxgeom.errors import CertificateRefused, DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.finite.finite_mechanism import FiniteMechanism
 from dxgeom.mechanisms.metric_space.dataset_space import UNREACHABLE, DatasetSpace, neighbouring_datasets
-from dxgeom.mechanisms.metric_space.layered import calibrated_table, layered_law, layered_table, tuned_composed_table
 from dxgeom.mechanisms.metric_space.layers import (
+    calibrated_table,
     composed_layers,
     global_sensitivity,
     ladder_layers,
+    layered_law,
+    layered_table,
     penalised_layers,
     privacy_first_layers,
     staircase_layers,
+    tuned_composed_table,
     utility_first_layers,
 )
 from dxgeom.numeric.randomness import InsecureSeededRandomness

@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.metric_space.planar import PlanarLaplace, planar_laplace
-from dxgeom.mechanisms.metric_space.usefulness import laplace_usefulness, planar_usefulness, series_root_mean_square
+from dxgeom.mechanisms.metric_space.planar import (
+    PlanarLaplace,
+    laplace_usefulness,
+    planar_laplace,
+    planar_usefulness,
+    series_root_mean_square,
+)
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness

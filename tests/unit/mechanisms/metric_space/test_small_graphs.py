@@ -7,7 +7,7 @@ import networkx as nx
 import pytest
 
 from dxgeom.errors import DxgeomError, TooLarge
-from dxgeom.mechanisms.metric_space.graph_classes import small_graphs
+from dxgeom.mechanisms.metric_space.dataset_space import small_graphs
 
 
 def as_networkx(graphs, code):

@@ -15,8 +15,8 @@ from reference.people import POLICY, earth_mover, fractions_of
 from scipy.stats import beta, chi2
 
 from dxgeom import privacy
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.readers import HistogramMechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.choose import plan
 from dxgeom.planner.plan import Plan

@@ -14,9 +14,9 @@ from reference.people import earth_mover, fractions_of
 from scipy import stats
 
 import dxgeom as dx
-from dxgeom.mechanisms.contract.table_reader import TableReader
-from dxgeom.mechanisms.linear.marginals.counts_with_noise import packed, unpacked
-from dxgeom.mechanisms.linear.marginals.table_mechanism import TableMechanism
+from dxgeom.mechanisms.contract.readers import TableReader
+from dxgeom.mechanisms.parts.counts_with_noise import packed, unpacked
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.metrics.components import components_of
 from dxgeom.universe.people.people import SHARES
 from dxgeom.universe.people.shares import ShareCounter

@@ -11,7 +11,7 @@ from reference.families import members
 from reference.mechanisms import CASES
 from reference.people import POLICY, earth_mover, fractions_of
 
-from dxgeom.mechanisms.contract.histogram_mechanism import HistogramMechanism
+from dxgeom.mechanisms.contract.readers import HistogramMechanism
 from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.selection.small_databases import small_database

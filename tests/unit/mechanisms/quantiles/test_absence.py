@@ -11,9 +11,9 @@ import pytest
 from reference.quantile_lengths import FAR, closure, joint_chances
 from scipy.optimize import linprog
 
-from dxgeom.mechanisms.quantiles.absence import LONGEST, lengths_with_absence, parts_of_a_record
-from dxgeom.mechanisms.quantiles.reach_of_metric import reach_of
-from dxgeom.mechanisms.quantiles.values import OrderedValues
+from dxgeom.mechanisms.quantiles.question import OrderedValues
+from dxgeom.mechanisms.quantiles.reach import reach_of
+from dxgeom.mechanisms.quantiles.transport import LONGEST, lengths_with_absence, parts_of_a_record
 from dxgeom.metrics.combinations import CapMetric, PresenceMetric
 from dxgeom.metrics.families import DiscreteMetric, LineMetric
 from dxgeom.metrics.graph import GraphMetric

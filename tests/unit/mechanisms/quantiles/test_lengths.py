@@ -11,11 +11,8 @@ import pytest
 from reference.quantile_lengths import FAR, Tables, joint_chances
 
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.quantiles.line_reach import LineReach
-from dxgeom.mechanisms.quantiles.listed_reach import ListedReach
-from dxgeom.mechanisms.quantiles.reach import FINEST, UNREACHED, whole_units
-from dxgeom.mechanisms.quantiles.reach_of_metric import reach_of
-from dxgeom.mechanisms.quantiles.values import OrderedValues
+from dxgeom.mechanisms.quantiles.question import OrderedValues
+from dxgeom.mechanisms.quantiles.reach import FINEST, UNREACHED, LineReach, ListedReach, reach_of, whole_units
 from dxgeom.metrics.combinations import CapMetric, Group, MaxMetric, SumMetric, grouped
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, StarMetric, ValueSensitivityMetric
 from dxgeom.metrics.graph import GraphMetric

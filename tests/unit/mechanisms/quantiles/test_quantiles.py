@@ -12,8 +12,13 @@ import pytest
 from reference.mechanisms import HALVES, LINE
 
 import dxgeom as dx
-from dxgeom.mechanisms.quantiles.choice import quantile_choice, quantile_mechanism, quantiles_by
-from dxgeom.mechanisms.quantiles.even_spread import evenly_spread, expected_errors
+from dxgeom.mechanisms.quantiles.choice import (
+    evenly_spread,
+    expected_errors,
+    quantile_choice,
+    quantile_mechanism,
+    quantiles_by,
+)
 from dxgeom.mechanisms.quantiles.question import quantile_question
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.families import DiscreteMetric, LineMetric

@@ -13,7 +13,7 @@ from reference.selection_law import CHANCES, permute_and_flip_chances
 
 import dxgeom as dx
 from dxgeom.errors import DataError, TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.selection.challenges import challenge
+from dxgeom.mechanisms.selection.scores import challenge
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 DRAWS = 20_000

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, bounded_column, grid_table
+from dxgeom.mechanisms.statistics.polynomials import BoundedColumn, bounded_column, grid_table
 
 AGE = bounded_column("age", 0, 120, 1)
 

@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.statistics.bernstein import HalvingLimits, bernstein_coefficients, polynomial_maxima
-from dxgeom.mechanisms.statistics.box_quadratics import float_maximisers, quadratic_maxima
+from dxgeom.mechanisms.statistics.adjacent_outputs import (
+    HalvingLimits,
+    bernstein_coefficients,
+    float_maximisers,
+    polynomial_maxima,
+    quadratic_maxima,
+)
 from dxgeom.mechanisms.statistics.polynomials import BoxPolynomials
 
 

@@ -15,11 +15,20 @@ import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnsupportedCombination
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.blocks_of_entries import entry_blocks
-from dxgeom.mechanisms.statistics.bounded_columns import BoundedColumn, bounded_column
-from dxgeom.mechanisms.statistics.polynomial_statistics import moments, polynomial_statistic, regression_statistic
-from dxgeom.mechanisms.statistics.sensitivities import corner_structure, entry_sensitivities, norm_sensitivities
-from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
+from dxgeom.mechanisms.statistics.polynomials import (
+    BoundedColumn,
+    bounded_column,
+    moments,
+    polynomial_statistic,
+    regression_statistic,
+)
+from dxgeom.mechanisms.statistics.statistic_release import (
+    corner_structure,
+    entry_blocks,
+    entry_sensitivities,
+    norm_sensitivities,
+    statistic_mechanism,
+)
 from dxgeom.numeric.exact_numbers import rational
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 

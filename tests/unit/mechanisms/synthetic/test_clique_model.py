@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.mechanisms.synthetic.clique_model import CliqueModel
-from dxgeom.mechanisms.synthetic.clique_tree import tree_of_cliques
-from dxgeom.mechanisms.synthetic.histogram_model import HistogramModel
+from dxgeom.mechanisms.synthetic.models import CliqueModel, HistogramModel, tree_of_cliques
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.universe.queries import LinearQueries
 

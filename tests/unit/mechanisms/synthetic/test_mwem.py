@@ -15,8 +15,7 @@ import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.synthetic import multiplicative_weights as mwem_file
-from dxgeom.mechanisms.synthetic.measure_at_once import MOST_QUERIES, measured_at_once
-from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
+from dxgeom.mechanisms.synthetic.multiplicative_weights import MOST_QUERIES, measured_at_once, mwem
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.verification import verify, verify_metric
 from dxgeom.noise.round_laws import LaplaceNoise

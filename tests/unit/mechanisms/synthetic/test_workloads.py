@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.score_sensitivities import query_sensitivities
-from dxgeom.mechanisms.synthetic.common_unit import integer_queries
+from dxgeom.mechanisms.synthetic.synthetic import integer_queries
 from dxgeom.metrics.combinations import CapMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric, LineMetric
 from dxgeom.metrics.matrices import DenseMetric

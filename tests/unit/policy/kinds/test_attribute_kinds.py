@@ -19,7 +19,7 @@ ASKING = {
     "dxgeom/audit/stated_bounds.py": "what rules state is worked out here by another route, on purpose",
     "dxgeom/disclosure/contributions.py": "raw values of two attributes are compared, which needs what both are",
     "dxgeom/engines/expressions.py": "numbers are coded by their edges in the SQL of an engine, words are not",
-    "dxgeom/mechanisms/quantiles/values.py": "a quantile is of values that have an order",
+    "dxgeom/mechanisms/quantiles/question.py": "a quantile is of values that have an order",
     "dxgeom/one_secret/near_answers.py": "a secret answer of days is a day, and noise in the plane is about places",
     "dxgeom/one_secret/table_answers.py": "the loss between places is their distance",
     "dxgeom/one_secret/secrets.py": "days are numbers for noise on a line",

@@ -11,12 +11,12 @@ from reference.bodies import generating_pairs_of
 from reference.changed_query import distances_of, least_bias, least_squared_error
 
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.linear.bars.intervals import half_widths
-from dxgeom.mechanisms.linear.biased import query_change
-from dxgeom.mechanisms.linear.biased.query_change import biased_mechanism, changed, most_saved
+from dxgeom.mechanisms.linear import biased as query_change
+from dxgeom.mechanisms.linear.bars import half_widths
+from dxgeom.mechanisms.linear.biased import biased_mechanism, changed, most_saved
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.hull import hull_mechanism, sensitivity_hull
+from dxgeom.mechanisms.shapes.hulls import hull_mechanism, sensitivity_hull
 from dxgeom.metrics.combinations import CapMetric, Group, GroupedMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, PartitionMetric, StarMetric
 from dxgeom.metrics.graph import GraphMetric

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.linear.shapes.descent import descend
+from dxgeom.mechanisms.shapes.strategy_program import descend
 
 
 def valley(place: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

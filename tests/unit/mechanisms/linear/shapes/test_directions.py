@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dxgeom.mechanisms.linear.shapes.descent import _MEMORY, _Moves
+from dxgeom.mechanisms.shapes.strategy_program import _MEMORY, _Moves
 
 
 def by_two_loops(gradient, moves):

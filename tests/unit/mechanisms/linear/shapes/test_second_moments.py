@@ -13,9 +13,8 @@ from scipy.sparse import coo_array, vstack
 
 import dxgeom as dx
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.least_traces import least_trace_ellipsoid, trace_bound
-from dxgeom.mechanisms.linear.shapes.lower_bound import second_moment_bound
-from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
+from dxgeom.mechanisms.shapes.hulls import second_moment_bound
+from dxgeom.mechanisms.shapes.round_spaces import least_trace_ellipsoid, round_space, trace_bound
 from dxgeom.privacy.currencies import CONCENTRATED, PURE, currency_of
 
 

@@ -22,10 +22,9 @@ from dxgeom.geometry.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.containment import hiding, largest_load
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.coarse_hulls import coarse_hull
-from dxgeom.mechanisms.linear.shapes.lower_bound import second_moment_bound
-from dxgeom.mechanisms.linear.shapes.rotated_axes import best_strategy, rotated_laplace
-from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
+from dxgeom.mechanisms.shapes.hulls import coarse_hull, second_moment_bound
+from dxgeom.mechanisms.shapes.rotated_axes import best_strategy, rotated_laplace
+from dxgeom.mechanisms.shapes.round_spaces import round_space
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.noise.composed import LinearImageNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
@@ -183,7 +182,7 @@ def test_blocks_with_more_facets_than_allowed_are_coarsened(monkeypatch):
     asked = sensitivity(5, 40, 9)  # where hulls of blocks gain most
     total = {}
     for facets in (2_000, 24):
-        monkeypatch.setattr("dxgeom.mechanisms.linear.shapes.coarse_hulls.FACETS_OF_BLOCK", facets)
+        monkeypatch.setattr("dxgeom.mechanisms.shapes.hulls.FACETS_OF_BLOCK", facets)
         mechanism = build("block-hulls", CandidateBuilder(asked))
         total[facets] = float(mechanism.variances().sum())
         assert max(part.body.facets for part in mechanism.law.inner.parts) <= facets

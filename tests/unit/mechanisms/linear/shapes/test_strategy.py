@@ -13,11 +13,11 @@ from reference.shapes import exact_least_squares
 from scipy.optimize import linprog
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.bars.intervals import half_widths
+from dxgeom.mechanisms.linear.bars import half_widths
 from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.linear.shapes.round_spaces import round_space
-from dxgeom.mechanisms.linear.shapes.strategy_rows import determined_rows
+from dxgeom.mechanisms.shapes.round_spaces import round_space
+from dxgeom.mechanisms.shapes.strategy import determined_rows
 from dxgeom.metrics.combinations import CapMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric, LineMetric
 from dxgeom.metrics.verification import verify

@@ -13,8 +13,8 @@ from reference.shapes import exact_least_squares
 from dxgeom.errors import CertificateRefused
 from dxgeom.geometry.inverse import inverse_enclosure
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
-from dxgeom.mechanisms.linear.shapes.row_weights import weighted_rows
-from dxgeom.mechanisms.linear.shapes.strategy_program import improved_strategy, loads_of, spread_of
+from dxgeom.mechanisms.shapes.strategy import weighted_rows
+from dxgeom.mechanisms.shapes.strategy_program import improved_strategy, loads_of, spread_of
 
 
 def scaled_spread(points, rows):

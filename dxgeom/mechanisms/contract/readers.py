@@ -1,0 +1,190 @@
+"""Mechanisms that read data: as a histogram of record types, or as whole tables of counts.
+
+What every mechanism offers that reads counts of a table's rows, whatever it counts of them. What every mechanism offers
+that answers with a whole histogram, whatever kind of answer it gives. What every mechanism offers that reads whole
+tables of counts, whatever the size of the universe.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism, account_of
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
+from dxgeom.numeric.arrays import LARGEST, exact_sum
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.universe.people.people import shares_of
+from dxgeom.universe.universe import Universe
+
+if TYPE_CHECKING:
+    from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+
+class RowReader(Mechanism[Data, Answer], ABC):
+    """A randomised map from counts of rows, as a metric has them, to answers."""
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def metric(self) -> VerifiedMetric:
+            """The metric that it honours."""
+
+    @property
+    def account(self) -> Account:
+        return account_of(self.metric)
+
+    @property
+    def absent(self) -> int | None:
+        """The index that means no record; None where the number of records is public."""
+        return self.metric.absent
+
+    @property
+    def shares(self) -> int:
+        """What one person adds to a histogram, or to each table: 1, but where people count once."""
+        return shares_of(self.metric.people)
+
+
+class HistogramMechanism(RowReader[NDArray[np.int64], Answer]):
+    """A randomised map from histograms over metric.size record types to answers.
+
+    Guarantee: replacing one record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). The
+    number of records is public, but where the metric has an absent record.
+
+    Where people count once, a histogram holds ``shares`` of each person, spread over the types of their rows, and
+    :meth:`drawn` is asked at spend/shares. Moving one share from i to j then changes the odds by at most
+    e^(spend·d(i, j)/shares), and moving a person's shares one by one along an optimal plan by e^(spend·W), W the earth
+    mover's distance between the person's rows before and after.
+    """
+
+    needs_whole_people: ClassVar[bool] = False
+    """Whether it goes by a whole number of people, which a block of records may not have."""
+
+    @property
+    def universe(self) -> Universe | None:
+        """The records that the histogram counts, None where nobody said what they are."""
+        return self.metric.universe
+
+    def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
+        # Subclasses may mean something else by a sum: a masked array leaves entries out.
+        proper = type(data) is np.ndarray and data.dtype == np.int64 and data.shape == (self.metric.size,)
+        if not proper or data.min(initial=0) < 0:
+            raise DataError(f"a histogram here counts {self.metric.size:,} record types, as int64 of at least 0")
+        records = exact_sum(data)
+        if records > LARGEST:
+            # Counts of classes are added up in 64 bits, where a sum that passes them starts again from below.
+            raise DataError(f"a histogram holds at most {LARGEST} records; this array has more")
+        if self.absent is None and records % self.shares:
+            self._refuse_parts_of_people()
+        self.check_size(-(-records // self.shares), spend)
+
+    def _refuse_parts_of_people(self) -> None:
+        """Of a block of records some people are there with a part of their rows only; of all records, all are whole."""
+        if self.metric.block is None:
+            raise DataError(
+                f"this policy's people count once, and a histogram holds {self.shares:,} shares of each of them: "
+                "release from a table that says whose row each row is"
+            )
+        if self.needs_whole_people:
+            raise UnsupportedCombination(
+                f"{self.name} goes by the number of people, and some have rows in more than one block: leave blocks "
+                "out, or ask for sums"
+            )
+
+    @abstractmethod
+    def check_size(self, records: int, spend: Fraction) -> None:
+        """Refuse, before anything is charged, what could not be drawn for so many records at this spend.
+
+        Args: ``records``: people, where these count once.
+        Raises: TooLarge, UnsupportedCombination.
+        """
+
+    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> Answer:
+        return self.draws(data, spend, 1, randomness)[0]
+
+    def draws(self, data: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
+        return self.drawn(data, spend / self.shares, count, randomness)
+
+    @abstractmethod
+    def drawn(self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
+        """``count`` independent answers.
+
+        Guarantee: one count more of i and one less of j changes the odds by at most e^(spend·d(i, j)). Where people
+        count once, an answer is about people: each count is of one of ``shares``.
+        """
+
+
+class CountedTables(Protocol):
+    """What is read: ``cells`` of each table, flat, and how many records in ``total``. Where people count once, these
+    are people, and cells hold their shares."""
+
+    @property
+    def cells(self) -> tuple[NDArray[np.int64], ...]:
+        """Counts, by table."""
+
+    @property
+    def total(self) -> int:
+        """How many records."""
+
+
+def require_own_records(metric: VerifiedMetric, universe: Universe) -> None:
+    """Raises: UnsupportedCombination unless the metric is verified, and on the records of that universe."""
+    require_verified(metric)
+    if metric.universe is None or not metric.universe.lists_the_same_records(universe):
+        raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
+
+
+class TableReader(RowReader[CountedTables, Answer]):
+    """A randomised map from counts in whole tables, which are all of the same records, to answers.
+
+    Guarantee: replacing one record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). Where
+    people count once, replacing a person's rows changes them by at most e^(spend·W), W the earth mover's distance: a
+    mechanism that holds what :meth:`drawn` promises hides a share that moves from i to j by spend·d(i, j)/shares, as
+    :class:`dxgeom.mechanisms.contract.readers.HistogramMechanism` does, for tables are sums of a histogram.
+    """
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def queries(self) -> MarginalQueries:
+            """The tables that are read."""
+
+    def require_no_number(self) -> None:
+        """Raises: UnsupportedCombination where queries state how many records there are, and the policy keeps that
+        private: that a table of any other number is refused would tell it."""
+        if self.queries.records is not None and self.absent is not None:
+            raise UnsupportedCombination(
+                "the queries state a number of records, which a policy with a rule about presence keeps private: leave "
+                "'records' out"
+            )
+
+    def require_counts(self, data: CountedTables) -> None:
+        """Raises: DataError unless these are counts of its tables, and cells hold all shares of everybody."""
+        if not (hasattr(data, "cells") and hasattr(data, "total")):
+            raise DataError("this is answered of counts in whole tables, as a table's rows have them")
+        own, counted = getattr(data, "universe", None), tuple(len(one) for one in data.cells)
+        same = own is None or own.lists_the_same_records(self.queries.universe)
+        if not same or counted != tuple(math.prod(shape) for shape in self.queries.shapes):
+            raise DataError("counts of other tables than these are no data here")
+        if self.shares > 1 and self.absent is None and any(exact_sum(one) % self.shares for one in data.cells):
+            raise DataError(
+                f"these are no counts of whole people, each of {self.shares:,} shares: release from a table that says "
+                "whose row each row is"
+            )
+
+    def draw(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:
+        return self.drawn(data, spend / self.shares, randomness)
+
+    @abstractmethod
+    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:
+        """An answer. Where people count once it is about people: each count is of one of ``shares``.
+
+        Guarantee: one count more of i and one less of j changes the odds by at most e^(spend·d(i, j)).
+        """

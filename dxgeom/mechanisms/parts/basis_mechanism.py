@@ -1,0 +1,252 @@
+"""Whole tables of counts with normal noise along bases of their attributes, under any distances of their values.
+
+As a mechanism that reads tables, and as a candidate of plans for linear queries that are whole tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.contract.readers import require_own_records
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.mixing import Block, IntegerMixing, MeasuredNumbers, Siblings, lattice_step
+from dxgeom.mechanisms.linear.promises import promise_of
+from dxgeom.mechanisms.parts.bases import Blocks, TurnedShifts, ValueDistances, cell_errors, uneven_distances
+from dxgeom.mechanisms.parts.basis_loads import Loads
+from dxgeom.mechanisms.parts.basis_program import KroneckerQuestion
+from dxgeom.mechanisms.parts.counts_with_noise import CellErrors, CountsWithNoise, residual_table
+from dxgeom.mechanisms.parts.table_candidates import MarginalSpace, of_residuals, require_same_attributes
+from dxgeom.mechanisms.parts.tables import SetFamily, family_of
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.composed import ProductNoise
+from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.numeric.sealed import cached_property, canonical_digest, freeze_arrays, frozen_integers, seal, sealed
+from dxgeom.privacy.currencies import require_for_normal_noise
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+KRONECKER: Final = "kronecker-gaussian"
+Bases: TypeAlias = tuple[NDArray[np.float64] | None, ...]
+"""Of each attribute looked at a square matrix: what every vector of its basis has at the second, third, … value above
+the first; None where its values are all equally far apart."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KroneckerMechanism(CountsWithNoise):
+    """Counts in all cells of marginal tables, with normal noise in their residuals: along products of ``bases``, of the
+    size ``scales`` (coordinates,) in each, as ``Blocks`` numbers them.
+
+    Guarantee: replacing record i by j has D_α at most α·(s·d(i, j))²/2 at spend s: when this is made, what every change
+    of a record moves is bounded above in these very bases and scales, with all rounding errors counted against it.
+    Raises: CertificateRefused for noise that is too small, or leaves a part of the tables without; TooLarge where the
+    metric is no sum over attributes; UnsupportedCombination where it counts pure privacy.
+    """
+
+    name: str
+    metric: VerifiedMetric = field(repr=False)
+    queries: MarginalQueries = field(repr=False)
+    bases: Bases = field(repr=False)
+    scales: NDArray[np.float64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self, "scales")
+        require_own_records(self.metric, self.queries.universe)
+        object.__setattr__(self, "bases", _own_bases(self.bases))
+        if self.name != KRONECKER:
+            raise CertificateRefused(f"noise along bases is called {KRONECKER}")
+        require_for_normal_noise(self.metric.privacy)
+        self.require_no_number()
+        if not self.loads.largest(self.scales) <= 1:
+            raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
+
+    @property
+    def normal(self) -> bool:
+        return True
+
+    @cached_property
+    def family(self) -> SetFamily:
+        """The tables, and all sets of attributes inside them."""
+        return family_of(self.queries.sizes, self.queries.asked)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The coordinates of the noise."""
+        return Blocks.of(self.family, [one is not None for one in self.bases])
+
+    @cached_property
+    def loads(self) -> Loads:
+        """What is protected: from the metric itself, whatever anybody says. Raises: CertificateRefused."""
+        shape, classes = self.queries.universe.shape, self.queries.classes
+        uneven = uneven_distances(self.metric.metric, shape, classes)
+        _require_bases(self.bases, [None if one is None else one.size for one in uneven])
+        shifts = tuple(
+            None if basis is None or own is None else TurnedShifts(basis, own)
+            for basis, own in zip(self.bases, uneven, strict=True)
+        )
+        return Loads(self.blocks, promise_of(self.metric.metric, shape, classes), shifts)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        bases = [np.zeros((0, 0)) if one is None else one for one in self.bases]
+        asked = self.metric.fingerprint, self.queries.fingerprint
+        return canonical_digest("whole tables with noise along bases", self.name, *asked, bases, self.scales)
+
+    @cached_property
+    def cell_errors(self) -> CellErrors:
+        """Cells of unlike values are not alike."""
+        return cell_errors(self.blocks, self.bases, self.scales)
+
+    def noisy_parts(self) -> Iterator[tuple[int, NoiseLaw, int]]:
+        step = float(self.step)
+        for number in range(self.family.count):
+            spreads = self.blocks.table(number, self.scales)
+            if np.all(spreads > 0):
+                yield number, KroneckerNormals(spreads / step, maps_of(self.family, self.bases, number)), 1
+
+    def _residuals(self, noise: Mapping[int, NDArray[Any]]) -> dict[int, NDArray[Any]]:
+        family = self.family
+        sizes = {number: [int(family.sizes[a]) - 1 for a in family.members_of(number)] for number in noise}
+        return {number: residual_table(drawn.reshape(sizes[number])) for number, drawn in noise.items()}
+
+
+def maps_of(family: SetFamily, bases: Bases, number: int) -> tuple[NDArray[np.float64], ...]:
+    """The matrix along each attribute of a set: its basis, or what each number is above the first."""
+    found = []
+    for a in family.members_of(number):
+        basis, size = bases[a], int(family.sizes[a])
+        found.append(np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)]) if basis is None else basis)
+    return tuple(found)
+
+
+def _own_bases(bases: Bases) -> Bases:
+    """Read-only copies."""
+    return tuple(None if one is None else sealed(np.array(one, dtype=np.float64)) for one in bases)
+
+
+def _require_bases(bases: Bases, sizes: Sequence[int | None]) -> None:
+    """Raises: CertificateRefused unless just the attributes with these sizes, None for others, have bases that fit."""
+    same = len(bases) == len(sizes) and all(
+        (basis is None and size is None)
+        or (basis is not None and size is not None and basis.shape == (size - 1, size - 1) and np.isfinite(basis).all())
+        for basis, size in zip(bases, sizes, strict=False)
+    )
+    if not same:
+        raise CertificateRefused("these are bases of other attributes than those whose values are unlike")
+
+
+def _uneven_attributes(space: MarginalSpace) -> tuple[ValueDistances | None, ...]:
+    """Of each attribute of the tables: see :func:`uneven_distances`."""
+    universe = space.sensitivity.universe
+    shape = () if universe is None else universe.shape
+    return uneven_distances(space.sensitivity.metric.metric, shape, space.tables.classes)
+
+
+def has_uneven_attributes(space: MarginalSpace) -> bool:
+    """Whether there are any."""
+    return any(one is not None for one in _uneven_attributes(space))
+
+
+def kronecker_gaussian(space: MarginalSpace) -> AdditiveMechanism:
+    """Normal noise in residuals, along bases of their attributes.
+
+    Guarantee: as :class:`KroneckerMechanism`; answers agree with each other, exactly.
+    Raises: TooLarge, CertificateRefused; UnsupportedCombination where the metric counts pure privacy.
+    """
+    if not has_uneven_attributes(space):
+        raise TooLarge("every attribute's values are equally far apart: marginal-gaussian is the best there is")
+    found = KroneckerQuestion(space.family, space.promise, _uneven_attributes(space), space.costs, space.worst).best()
+    return proved_along(space, found.bases, found.spreads)
+
+
+def proved_along(space: MarginalSpace, bases: Bases, scales: NDArray[np.float64]) -> AdditiveMechanism:
+    """The mechanism with these very ``bases`` and ``scales``.
+
+    Raises: CertificateRefused where they are too small; TooLarge; UnsupportedCombination.
+    """
+    sensitivity = space.sensitivity
+    measured = BasisMeasurement(sensitivity.metric, space.shape, space.tables.classes, space.family, bases, scales)
+    numerators, over = of_residuals(space, measured.noisy.astype(np.float64))
+    steps = sensitivity.queries.steps
+    divisors = tuple(one * own * measured.steps_per_count for one, own in zip(over, steps, strict=True))
+    return AdditiveMechanism(KRONECKER, sensitivity, measured.law, IntegerMixing(numerators, divisors, measured))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BasisMeasurement(MeasuredNumbers):
+    """Residuals of the tables of ``family`` with normal noise along bases, ``along``, of these ``scales`` in each
+    coordinate. ``shape``: how many values each attribute of the records has; ``classes``: which are told apart.
+
+    Guarantee: what every change of a record moves is bounded above in these very bases and scales.
+    Raises: CertificateRefused for scales that are too small; TooLarge where the metric is no sum over attributes;
+    UnsupportedCombination where it counts pure privacy.
+    """
+
+    metric: VerifiedMetric
+    shape: tuple[int, ...]
+    classes: dict[int, NDArray[np.int64]] = field(repr=False)
+    family: SetFamily = field(repr=False)
+    along: Bases = field(repr=False)
+    scales: NDArray[np.float64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self, "scales")
+        require_for_normal_noise(self.metric.privacy)
+        object.__setattr__(self, "along", _own_bases(self.along))
+        object.__setattr__(self, "classes", {axis: frozen_integers(one) for axis, one in self.classes.items()})
+        seal(self)
+        require_same_attributes(self.family, self.classes, self.shape)
+        if not self._loads.largest(self.scales) <= 1 or not np.any(self.scales > 0):
+            raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
+        _ = self.blocks, self.law  # worked out of what was proved, now
+
+    @cached_property
+    def _loads(self) -> Loads:
+        """What is protected: from the metric itself, whatever anybody says. Raises: CertificateRefused."""
+        uneven = uneven_distances(self.metric.metric, self.shape, self.classes)
+        _require_bases(self.along, [None if one is None else one.size for one in uneven])
+        shifts = tuple(
+            None if basis is None or own is None else TurnedShifts(basis, own)
+            for basis, own in zip(self.along, uneven, strict=True)
+        )
+        promise = promise_of(self.metric.metric, self.shape, self.classes)
+        return Loads(Blocks.of(self.family, [one is not None for one in self.along]), promise, shifts)
+
+    @property
+    def noisy(self) -> NDArray[np.bool_]:
+        """(sets,): the residuals that have noise."""
+        return self._loads.protected
+
+    @property
+    def bases(self) -> Bases:
+        return self.along
+
+    @property
+    def codes(self) -> dict[int, NDArray[np.int64]]:
+        return self.classes
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        axes, found = sorted(self.classes), []
+        for number in np.flatnonzero(self.noisy).tolist():
+            members = self.family.members_of(number)
+            sums = tuple(Siblings(1, int(self.family.sizes[a])) for a in members)
+            found.append(Block(tuple(axes[a] for a in members), sums))
+        return tuple(found)
+
+    @cached_property
+    def law(self) -> ProductNoise:
+        blocks, step = self._loads.blocks, float(lattice_step(self.scales))
+        return ProductNoise(
+            tuple(
+                KroneckerNormals(blocks.table(number, self.scales) / step, maps_of(self.family, self.along, number))
+                for number in np.flatnonzero(self.noisy).tolist()
+            )
+        )

@@ -1,0 +1,138 @@
+"""Whole tables of counts with noise in residuals, or in tables, under constants for attributes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused
+from dxgeom.mechanisms.contract.readers import require_own_records
+from dxgeom.mechanisms.linear.promises import Promise, joint_promise_of
+from dxgeom.mechanisms.parts.counts_with_noise import (
+    CellErrors,
+    CountsWithNoise,
+    centred,
+    measured_shape,
+    measurement_shares,
+    residual_table,
+    summed_to,
+)
+from dxgeom.mechanisms.parts.loads import hides_everything, moved
+from dxgeom.mechanisms.parts.scales import cell_variances
+from dxgeom.mechanisms.parts.table_candidates import NORMAL, residual_variances
+from dxgeom.mechanisms.parts.tables import MarginalQuestion, SetFamily, family_of
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.differenced import DifferencedNormals
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.numeric.sealed import cached_property, canonical_digest, freeze_arrays
+from dxgeom.privacy.currencies import require_for_normal_noise
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TableMechanism(CountsWithNoise):
+    """Counts in all cells of marginal tables, with noise in their residuals or in measured tables of ``scales``.
+
+    ``scales``: in counts, as ``mechanism.py`` has them for plans of linear queries. Released tables agree: what two of
+    them have in common is the same, exactly.
+
+    Guarantee: replacing record i by j changes the odds of any output by at most e^{s·d(i, j)} at spend s, for
+    ``marginal-gaussian`` D_α by at most α·(s·d(i, j))²/2: every budget is summed in integers when this is made. Each
+    block is drawn from the source and rounded exactly; nothing as large as the universe is ever made.
+    Raises: CertificateRefused for scales that are too small, or leave a part of the tables without noise; TooLarge
+    where the metric is no sum over attributes; UnsupportedCombination for normal noise where it counts pure privacy.
+    """
+
+    name: str
+    metric: VerifiedMetric = field(repr=False)
+    queries: MarginalQueries = field(repr=False)
+    question: MarginalQuestion = field(repr=False)
+    scales: NDArray[np.float64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self, "scales")
+        require_own_records(self.metric, self.queries.universe)
+        if self.normal:
+            require_for_normal_noise(self.metric.privacy)
+        self.require_no_number()
+        family = self.question.family
+        own = [tuple(family.members_of(number)) for number in family.asked.tolist()]
+        if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:
+            raise CertificateRefused("these are the parts of other tables than are asked for")
+        promise = joint_promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
+        if not self._asks_all_that_moves(promise) or not hides_everything(family, promise, self.scales, self.normal):
+            raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
+
+    def _asks_all_that_moves(self, promise: Promise) -> bool:
+        """Whether the question knows every part of these tables, and that the metric protects all that it does."""
+        family, own = self.question.family, family_of(self.queries.sizes, self.queries.asked)
+        same = len(family.levels) == len(own.levels) and all(map(np.array_equal, family.levels, own.levels))
+        return same and bool(np.all(self.question.protected | ~moved(own, promise)))
+
+    @property
+    def normal(self) -> bool:
+        """Whether noise is normal, for concentrated privacy."""
+        return self.name == NORMAL
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest(
+            "whole tables with noise", self.name, self.metric.fingerprint, self.queries.fingerprint, self.scales
+        )
+
+    @property
+    def family(self) -> SetFamily:
+        """The tables, and all sets of attributes inside them."""
+        return self.question.family
+
+    @cached_property
+    def cell_errors(self) -> CellErrors:
+        """All cells of a table are alike."""
+        own = self.scales**2 if self.normal else residual_variances(self.question, _inverse(self.scales))
+        alike = cell_variances(self.question, own)
+        return CellErrors(alike, alike)
+
+    def noisy_parts(self) -> Iterator[tuple[int, NoiseLaw, int]]:
+        family, step = self.question.family, float(self.step)
+        for place in np.flatnonzero(self.scales > 0).tolist() if self.normal else self._averaged:
+            scale, own = float(self.scales[place]) / step, family.members_of(place % family.count)
+            if self.normal:
+                law: NoiseLaw = DifferencedNormals(scale, family.sizes[list(own)].astype(np.float64))
+            else:
+                law = LaplaceNoise(np.full(math.prod(measured_shape(family, place)), scale))
+            yield place, law, 1
+
+    @cached_property
+    def _averaged(self) -> Mapping[int, tuple[tuple[int, int], ...]]:
+        """Of each measured table the residuals that it tells of, each with its part of SHARES."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for inside, shares in measurement_shares(self.question, self.scales).items():
+            for measured, share in shares.items():
+                found.setdefault(measured, []).append((inside, share))
+        return MappingProxyType({measured: tuple(parts) for measured, parts in found.items()})
+
+    def _residuals(self, noise: Mapping[int, NDArray[Any]]) -> dict[int, NDArray[Any]]:
+        family = self.question.family
+        found: dict[int, NDArray[Any]] = {}
+        for place, drawn in noise.items():
+            own = family.members_of(place % family.count)
+            if self.normal:
+                found[place] = residual_table(drawn.reshape([int(family.sizes[a]) - 1 for a in own]))
+                continue
+            table = drawn.reshape(measured_shape(family, place))
+            for inside, share in self._averaged[place]:
+                part = share * centred(summed_to(table, own, family.members_of(inside)))
+                found[inside] = found[inside] + part if inside in found else part
+        return found
+
+
+def _inverse(scales: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.where(scales > 0, 1 / np.where(scales > 0, scales, 1.0), 0.0))
