@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.learning.coefficients import Coefficients
 from dxgeom.learning.least_squares import NoisyLeastSquares, TotalsLayout
+from dxgeom.learning.policy_model import metric_of
 from dxgeom.learning.policy_rows import EncodedAttribute, FeatureRows, encoded, feature_rows
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.metrics.verification import VerifiedMetric
@@ -246,8 +247,8 @@ class LinearRegressionPlan(Releasable[Coefficients]):
         number = None if self.layout.counts_records else records
         fit = NoisyLeastSquares(self.errors, values, number, spend, self.ridge)
         back, base = self.scaled_back()
-        units = np.array([1.0, *(1 / float(one or 1) for one in self._halves)])
-        words = ("", *("1" if one is not None else "" for one in self._halves))
+        units = np.array([1.0, *(1 / float(one or 1) for one in self.rows.halves)])
+        words = ("", *("1" if one is not None else "" for one in self.rows.halves))
         raw = back * units[:, None]
         return Coefficients(
             self.response.name,
@@ -259,11 +260,6 @@ class LinearRegressionPlan(Releasable[Coefficients]):
             fit.strength,
             self.fingerprint,
         )
-
-    @property
-    def _halves(self) -> list[Fraction | None]:
-        """For each feature, what 1 is worth of it in raw units; None of words and marks of what is missing."""
-        return [one.half if place == 0 else None for one in self.rows.used for place in range(one.size)]
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -297,11 +293,9 @@ def plan_linear(
     of others holds here too: a fit is a release of linear queries.
     Raises: UnsupportedCombination; TooLarge for a universe of which no histogram can be made, as :func:`dxgeom.plan`.
     """
-    metric = policy.compile() if isinstance(policy, Policy) else policy
-    if not isinstance(metric, VerifiedMetric) or metric.universe is None or not isinstance(label, str):
-        raise UnsupportedCombination(
-            "under a policy, policy= is what dx.load_policy gives, and label= names the attribute to be predicted"
-        )
+    metric = metric_of(policy, label)
+    if metric.universe is None:
+        raise UnsupportedCombination("a model is told from attributes, and this metric knows no records")
     kept = None if ridge is None else exact_amount(ridge, "ridge")
     return linear_plan_of(
         metric.universe, label, features, kept, lambda asked: plan(metric, asked, objective="mse", mechanism=mechanism)

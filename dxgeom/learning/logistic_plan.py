@@ -110,7 +110,7 @@ class LogisticRegressionPlan(Releasable[Coefficients]):
     def _present(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
         inner, model = self.mechanism.inner, self.mechanism.model
         share = inner.share_for(1 if records is None else records, spend)
-        halves = [one.half if place == 0 else None for one in model.feature_rows.used for place in range(one.size)]
+        halves = model.feature_rows.halves
         worth = np.array([1.0, *(1.0 if half is None else 1 / float(half) for half in halves)])
         second = model.universe.attribute(model.label).labels[1]
         return Coefficients(
@@ -154,8 +154,7 @@ def plan_logistic(
     Raises: UnsupportedCombination for what the policy cannot have: see :class:`PolicyModel`; where labels alone are
     protected, which the estimator fits; TooLarge for a universe of which no histogram can be made.
     """
-    metric = policy.compile() if isinstance(policy, Policy) else policy
-    return logistic_plan_of(metric, label, features, None if ridge is None else exact_amount(ridge, "ridge"), records)
+    return logistic_plan_of(policy, label, features, None if ridge is None else exact_amount(ridge, "ridge"), records)
 
 
 def logistic_plan_of(

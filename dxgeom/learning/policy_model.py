@@ -274,9 +274,14 @@ class PolicyModel:
 
 def policy_model(policy: Any, label: Any, named: Sequence[str] | None = None) -> PolicyModel:
     """The model of a policy, or of what it compiles to. Raises: UnsupportedCombination."""
+    return PolicyModel(metric_of(policy, label), label, None if named is None else tuple(named))
+
+
+def metric_of(policy: Any, label: Any) -> VerifiedMetric:
+    """What a policy compiles to, or is already. Raises: UnsupportedCombination for anything else."""
     metric = policy.compile() if isinstance(policy, Policy) else policy
     if not isinstance(metric, VerifiedMetric) or not isinstance(label, str):
         raise UnsupportedCombination(
             "under a policy, policy= is what dx.load_policy gives, and label= names the attribute to be predicted"
         )
-    return PolicyModel(metric, label, None if named is None else tuple(named))
+    return metric

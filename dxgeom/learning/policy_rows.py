@@ -253,6 +253,11 @@ class FeatureRows:
         return tuple(name for one in self.used for group in one.groups for name in group.names)
 
     @property
+    def halves(self) -> list[Fraction | None]:
+        """For each feature, what 1 is worth of it in raw units; None of words and marks of what is missing."""
+        return [one.half if place == 0 else None for one in self.used for place in range(one.size)]
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The raw columns that features are read from, each once."""
         each = zip(self.encodings, self.universe.reading.attributes, strict=True)
