@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dxgeom.cli.options import Format, FormatOption
-from dxgeom.cli.terminal import Outcome, print_json, print_lines, refusals
+from dxgeom.cli.terminal import Outcome, print_either, refusals
 from dxgeom.errors import CertificateRefused
 
 if TYPE_CHECKING:
@@ -45,12 +45,9 @@ def certificate(
 
         claims = read_claims(claimed)
         found = _audited(claims, subject)
-        about = f"certificate {claimed} of {subject}"
-        if output is Format.json:
-            document = {"certificate": str(claimed), "subject": str(subject), "verdict": "holds"}
-            print_json({**document, "checked": list(found.lines)})
-        else:
-            print_lines([about, "verdict  holds", *(f"checked  {line}" for line in found.lines)])
+        document = {"certificate": str(claimed), "subject": str(subject), "verdict": "holds"}
+        lines = [f"certificate {claimed} of {subject}", "verdict  holds", *(f"checked  {line}" for line in found.lines)]
+        print_either(output, {**document, "checked": list(found.lines)}, lines)
 
 
 @audit.command()
@@ -72,13 +69,9 @@ def covariance(
         from dxgeom.plan_files.loading import load_plan
 
         found = audit_covariance(load_plan(planned).plan)
-        if output is Format.json:
-            document = {"plan": str(planned), "verdict": "holds", "differences": found.differences}
-            print_json({**document, "in_balls": found.in_balls, "gap": found.gap})
-        else:
-            print_lines(
-                [f"Gaussian noise of {planned}", "verdict  holds", *(f"checked  {one}" for one in found.lines())]
-            )
+        document = {"plan": str(planned), "verdict": "holds", "differences": found.differences}
+        lines = [f"Gaussian noise of {planned}", "verdict  holds", *(f"checked  {one}" for one in found.lines())]
+        print_either(output, {**document, "in_balls": found.in_balls, "gap": found.gap}, lines)
 
 
 @audit.command()
@@ -102,13 +95,11 @@ def plan(
         from dxgeom.plan_files.loading import load_plan
 
         found = audit_plan(load_plan(planned))
-        if output is Format.json:
-            document = {"plan": str(planned), "verdict": found.verdict}
-            print_json({**document, "checked": list(found.checked), "not_audited": list(found.not_audited)})
-        else:
-            checked = (f"checked  {line}" for line in found.checked)
-            left = (f"not audited  {line}" for line in found.not_audited)
-            print_lines([f"plan {planned}", f"verdict  {found.verdict}", *checked, *left])
+        document = {"plan": str(planned), "verdict": found.verdict, "checked": list(found.checked)}
+        checked = (f"checked  {line}" for line in found.checked)
+        left = (f"not audited  {line}" for line in found.not_audited)
+        lines = [f"plan {planned}", f"verdict  {found.verdict}", *checked, *left]
+        print_either(output, {**document, "not_audited": list(found.not_audited)}, lines)
         if not found.holds:
             raise typer.Exit(Outcome.REFUSED)
 

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from dxgeom.cli.options import Format, FormatOption
-from dxgeom.cli.terminal import print_json, print_lines, refusals
+from dxgeom.cli.terminal import print_either, refusals
 
 NameArgument: TypeAlias = Annotated[str | None, typer.Argument(help="The example to write.", metavar="[NAME]")]
 FolderOption: TypeAlias = Annotated[
@@ -30,13 +30,9 @@ def examples(name: NameArgument = None, folder: FolderOption = None, output: For
         if name is None:
             found = example_names()
             width = max(map(len, found))
-            if output is Format.json:
-                print_json({"examples": found})
-            else:
-                print_lines([f"{example:<{width}}  {about}" for example, about in found.items()])
+            lines = [f"{example:<{width}}  {about}" for example, about in found.items()]
+            print_either(output, {"examples": found}, lines)
             return
         written = [str(path) for path in write_example(name, folder or Path(name))]
-        if output is Format.json:
-            print_json({"written": written})
-        else:
-            print_lines([*written, "", f"next: dxgeom check {written[0].rsplit('/', 1)[0]}/policy.yaml"])
+        hint = f"next: dxgeom check {written[0].rsplit('/', 1)[0]}/policy.yaml"
+        print_either(output, {"written": written}, [*written, "", hint])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from dxgeom.cli.options import Format, FormatOption, PolicyFile, json_of, record_of
-from dxgeom.cli.terminal import print_json, print_lines, refusals
+from dxgeom.cli.terminal import print_either, refusals
 
 if TYPE_CHECKING:
     from dxgeom.policy.explain.explanation import Explanation
@@ -71,7 +71,4 @@ def explain(policy: PolicyFile, first: Record, second: Record, output: FormatOpt
             explanation = loaded.explain_people(here, there)
         else:
             explanation = loaded.explain(first, second)
-        if output is Format.json:
-            print_json(explanation.as_dict())
-        else:
-            print_lines(explanation.lines())
+        print_either(output, explanation.as_dict(), explanation.lines())

@@ -17,6 +17,7 @@ from dxgeom.cli.ledgers import (
     allotment_dict,
     brief_text,
     entry_dict,
+    last_seal,
     left,
     print_division,
     receipt_text,
@@ -192,7 +193,7 @@ def _show_text(history: History) -> None:
         ]
         print_table(("entry", "spend", "remaining", "state"), rows)
     if history.receipt is not None:
-        print_lines(["", f"last seal  {receipt_text(*history.receipt)}"])
+        print_lines(["", f"last seal  {last_seal(history)}"])
 
 
 def _show_json(history: History) -> None:
@@ -214,12 +215,18 @@ def _show_json(history: History) -> None:
         "budget": None if history.data_set.budget is None else str(history.data_set.budget),
     }
     entries = [entry_dict(history, one) for one in history.entries]
-    last = None if history.receipt is None else receipt_text(*history.receipt)
     allotments = [allotment_dict(history, one) for one in history.allotments]
     divided = {"allotments": allotments} if allotments else {}
     several = {"together": [one.as_dict() for one in history.together]} if history.together else {}
     print_json(
-        {"data_set": data_set, "accounts": accounts, **several, **divided, "entries": entries, "last_seal": last}
+        {
+            "data_set": data_set,
+            "accounts": accounts,
+            **several,
+            **divided,
+            "entries": entries,
+            "last_seal": last_seal(history),
+        }
     )
 
 

@@ -95,6 +95,11 @@ def receipt_text(number: int, seal: str) -> str:
     return f"{number}:{seal}"
 
 
+def last_seal(history: History) -> str | None:
+    """The receipt of the last entry; None where nothing was charged."""
+    return None if history.receipt is None else receipt_text(*history.receipt)
+
+
 def brief_text(text: str | None) -> str:
     """A text in a cell of a table."""
     words = " ".join((text or "").split())

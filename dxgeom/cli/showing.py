@@ -178,11 +178,8 @@ def write_answer_table(released: Release[Any], bars: Bars, target: BinaryIO, suf
     """The answers as rows of a CSV or Parquet file; of a rehearsal every row says so."""
     from dxgeom.engines.answer_frames import write_batches
 
-    def marked(batch: Mapping[str, Any]) -> Mapping[str, Any]:
-        rows = next(len(one[0]) if isinstance(one, tuple) else len(one) for one in batch.values())
-        return {"rehearsal": [REHEARSAL] * rows, **batch} if released.rehearsal else batch
-
-    write_batches(map(marked, released.answer.batches(bars.level, joint=bars.joint)), target, suffix)
+    batches = released.answer.batches(bars.level, joint=bars.joint)
+    write_batches((_marked_rows(released, batch) for batch in batches), target, suffix)
 
 
 def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: str) -> None:
@@ -191,8 +188,13 @@ def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: s
     from dxgeom.engines.answer_frames import write_batches
 
     answers = released.answer[task] if task else released.answer
-    marked = {"rehearsal": [REHEARSAL] * answers.rows} if released.rehearsal else {}
-    write_batches(iter([{**marked, **answers.record_columns}]), target, suffix)
+    write_batches(iter([_marked_rows(released, answers.record_columns)]), target, suffix)
+
+
+def _marked_rows(released: Release[Any], columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The columns of a table; of a rehearsal with one more, which says so."""
+    rows = next(len(one[0]) if isinstance(one, tuple) else len(one) for one in columns.values())
+    return {"rehearsal": [REHEARSAL] * rows, **columns} if released.rehearsal else columns
 
 
 def print_answer_table(released: Release[Any], bars: Bars, output: TableFormat) -> None:
@@ -207,9 +209,7 @@ def print_answer_table(released: Release[Any], bars: Bars, output: TableFormat) 
 
 def _print_csv(released: Release[Any], bars: Bars) -> None:
     for number, batch in enumerate(released.answer.batches(bars.level, joint=bars.joint)):
-        table = {name: _words(cells) for name, cells in batch.items()}
-        rows = len(next(iter(table.values())))
-        table = {"rehearsal": [REHEARSAL] * rows, **table} if released.rehearsal else table
+        table = {name: _words(cells) for name, cells in _marked_rows(released, batch).items()}
         print_csv(tuple(table), zip(*table.values(), strict=True), headed=not number)
 
 

@@ -68,6 +68,14 @@ def print_json(document: dict[str, Any]) -> None:
     sys.stdout.write(json_lines(document))
 
 
+def print_either(output: Format, document: dict[str, Any], lines: Sequence[str]) -> None:
+    """The same as one JSON document or as lines, whichever was asked for."""
+    if output is Format.json:
+        print_json(document)
+    else:
+        print_lines(lines)
+
+
 def json_lines(document: dict[str, Any]) -> str:
     """One JSON document, in ASCII; infinite numbers become "inf" and "-inf"."""
     return json.dumps(jsonable(document), indent=2, allow_nan=False) + "\n"

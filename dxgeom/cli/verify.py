@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dxgeom.cli.options import CertificateOption, Format, FormatOption
-from dxgeom.cli.terminal import Outcome, print_error, print_json, print_lines, refusals
+from dxgeom.cli.terminal import Outcome, print_either, print_error, refusals
 from dxgeom.errors import NotAMetric
 
 if TYPE_CHECKING:
@@ -100,7 +100,4 @@ def _progress(work: str, size: int) -> Iterator[Progress | None]:
 def _print(verdict: Verdict, output: Format) -> None:
     if isinstance(verdict.refused, NotAMetric):
         print_error(f"error: {verdict.refused}")
-    if output is Format.json:
-        print_json(verdict.document)
-    else:
-        print_lines(verdict.lines)
+    print_either(output, verdict.document, verdict.lines)
