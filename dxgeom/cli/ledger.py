@@ -160,7 +160,7 @@ def told(
 
         history = read_ledger(ledger)
         noises = {plan.fingerprint: plan.noise for plan in map(load_plan, plans or ()) if plan.noise is not None}
-        found = told_of(history, load_policy(policy), map(load_policy, others or ()), edition, noises)
+        found = disclosed_loss(history, load_policy(policy), map(load_policy, others or ()), edition, noises)
         print_either(output, {"ledger": ledger, **found.as_dict()}, found.lines())
 
 

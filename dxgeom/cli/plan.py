@@ -34,9 +34,8 @@ from dxgeom.cli.terminal import Outcome, check_new, print_error, print_json, pri
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.plans import ChosenPlan
+    from dxgeom.planner.releases.plans import ChosenPlan, OtherPlan
     from dxgeom.policy.policy import Policy
-    from dxgeom.report.exactness import OtherPlan
 
 ShownSpendOption: TypeAlias = Annotated[
     Fraction | None,
