@@ -154,6 +154,7 @@ def told(
       dxgeom ledger told privacy.db --policy policies/clinic/policy.yaml
     """
     with refusals(output):
+        from dxgeom.disclosure.all_releases import disclosed_loss
         from dxgeom.ledger.history import read_ledger
         from dxgeom.plan_files.loading import load_plan
         from dxgeom.policy.policy import load_policy
