@@ -7,34 +7,36 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
+    from dxgeom.noise.composed import LinearImageNoise as LinearImageNoise, ProductNoise as ProductNoise
+    from dxgeom.noise.facet_cones import FacetConeNoise as FacetConeNoise
+    from dxgeom.noise.gaussian import GaussianNoise as GaussianNoise
+    from dxgeom.noise.jump_shifts import JumpShifts as JumpShifts
+    from dxgeom.noise.jumps import GaussianWithJumps as GaussianWithJumps
+    from dxgeom.noise.k_norm import k_norm_noise as k_norm_noise, simulate_noise as simulate_noise
     from dxgeom.noise.lattice_laws import (
         DiscreteConeNoise as DiscreteConeNoise,
+        DiscreteLaplaceNoise as DiscreteLaplaceNoise,
+        DiscreteNoise as DiscreteNoise,
         discrete_hull_noise as discrete_hull_noise,
     )
-    from dxgeom.noise.lattice_laws import DiscreteLaplaceNoise as DiscreteLaplaceNoise
-    from dxgeom.noise.lattice_laws import DiscreteNoise as DiscreteNoise
-    from dxgeom.noise.layers import IntegerRuns as IntegerRuns, runs_of as runs_of
-    from dxgeom.noise.layers import (
-        LayeredIntegerNoise as LayeredIntegerNoise,
-        staircase_noise as staircase_noise,
-    )
+    from dxgeom.noise.law import NoiseLaw as NoiseLaw
     from dxgeom.noise.layered_line import (
         LayeredLineNoise as LayeredLineNoise,
         staircase_mean_absolute as staircase_mean_absolute,
     )
+    from dxgeom.noise.layers import (
+        IntegerRuns as IntegerRuns,
+        LayeredIntegerNoise as LayeredIntegerNoise,
+        runs_of as runs_of,
+        staircase_noise as staircase_noise,
+    )
     from dxgeom.noise.noisy_maximum import noisy_largest as noisy_largest
-    from dxgeom.noise.round_laws import BoxNoise as BoxNoise
-    from dxgeom.noise.composed import LinearImageNoise as LinearImageNoise, ProductNoise as ProductNoise
-    from dxgeom.noise.round_laws import EllipsoidNoise as EllipsoidNoise
-    from dxgeom.noise.rejection import tightest_rejection as tightest_rejection
-    from dxgeom.noise.facet_cones import FacetConeNoise as FacetConeNoise
-    from dxgeom.noise.gaussian import GaussianNoise as GaussianNoise
-    from dxgeom.noise.jumps import GaussianWithJumps as GaussianWithJumps
-    from dxgeom.noise.jump_shifts import JumpShifts as JumpShifts
-    from dxgeom.noise.k_norm import k_norm_noise as k_norm_noise, simulate_noise as simulate_noise
-    from dxgeom.noise.round_laws import LaplaceNoise as LaplaceNoise
-    from dxgeom.noise.law import NoiseLaw as NoiseLaw
-    from dxgeom.noise.rejection import RejectionNoise as RejectionNoise
+    from dxgeom.noise.rejection import RejectionNoise as RejectionNoise, tightest_rejection as tightest_rejection
+    from dxgeom.noise.round_laws import (
+        BoxNoise as BoxNoise,
+        EllipsoidNoise as EllipsoidNoise,
+        LaplaceNoise as LaplaceNoise,
+    )
     from dxgeom.numeric.randomness import (
         InsecureSeededRandomness as InsecureSeededRandomness,
         Randomness as Randomness,

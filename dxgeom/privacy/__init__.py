@@ -8,15 +8,13 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.privacy.composition import Composition as Composition
+    from dxgeom.privacy.currencies import Currency as Currency, currency_of as currency_of
     from dxgeom.privacy.curves import (
         concentrated_delta as concentrated_delta,
         concentrated_epsilon as concentrated_epsilon,
         concentrated_odds as concentrated_odds,
         concentrated_right_guess as concentrated_right_guess,
         concentrated_tail as concentrated_tail,
-    )
-    from dxgeom.privacy.currencies import Currency as Currency, currency_of as currency_of
-    from dxgeom.privacy.curves import (
         gaussian_delta as gaussian_delta,
         gaussian_distance as gaussian_distance,
         gaussian_epsilon as gaussian_epsilon,
