@@ -11,7 +11,8 @@ import numpy as np
 from dxgeom.audit.plans.counted_blocks import AboveFirst, Along, AtCuts, CountedBlock, FirstOfTwo, InClasses
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, LatticeNoise
+from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
+from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.noise.laws.composed import ProductNoise
 from dxgeom.noise.laws.laplace import LaplaceNoise
 from dxgeom.noise.laws.law import NoiseLaw
