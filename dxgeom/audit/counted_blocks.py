@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, LatticeNoise
+from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
+from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise

@@ -14,7 +14,8 @@ import numpy as np
 import dxgeom as dx
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, LatticeNoise
+from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
+from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.tasks.task_plan import TaskPlan

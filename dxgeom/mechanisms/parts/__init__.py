@@ -20,14 +20,7 @@ if TYPE_CHECKING:
         weighed_pairs as weighed_pairs,
     )
     from dxgeom.mechanisms.parts.basis_loads import Loads as Loads
-    from dxgeom.mechanisms.parts.basis_mechanism import (
-        BasisMeasurement as BasisMeasurement,
-        KroneckerMechanism as KroneckerMechanism,
-        has_uneven_attributes as has_uneven_attributes,
-        kronecker_gaussian as kronecker_gaussian,
-        maps_of as maps_of,
-        proved_along as proved_along,
-    )
+    from dxgeom.mechanisms.parts.basis_mechanism import KroneckerMechanism as KroneckerMechanism, maps_of as maps_of
     from dxgeom.mechanisms.parts.basis_program import FoundNoise as FoundNoise, KroneckerQuestion as KroneckerQuestion
     from dxgeom.mechanisms.parts.box_bound import (
         BoundedGauge as BoundedGauge,
@@ -39,12 +32,7 @@ if TYPE_CHECKING:
         random_volume_bound as random_volume_bound,
         worst_alone as worst_alone,
     )
-    from dxgeom.mechanisms.parts.box_candidates import (
-        BoxMeasurement as BoxMeasurement,
-        blocks_of as blocks_of,
-        counted_boxes as counted_boxes,
-        in_answers as in_answers,
-    )
+    from dxgeom.mechanisms.parts.box_candidates import counted_boxes as counted_boxes, in_answers as in_answers
     from dxgeom.mechanisms.parts.box_mechanism import (
         BoxMechanism as BoxMechanism,
         below as below,
@@ -68,26 +56,28 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.parts.counts_with_noise import (
         CellErrors as CellErrors,
         CountsWithNoise as CountsWithNoise,
-        LatticeNoise as LatticeNoise,
         NoisyTables as NoisyTables,
         centred as centred,
         measured_shape as measured_shape,
-        measurement_shares as measurement_shares,
         packed as packed,
         put_together as put_together,
         residual_table as residual_table,
-        spread_of_residual as spread_of_residual,
-        spread_of_table as spread_of_table,
         subsets as subsets,
         summed_to as summed_to,
         unpacked as unpacked,
     )
     from dxgeom.mechanisms.parts.factors import Factor as Factor, Path as Path, Tree as Tree, trees as trees
+    from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise as LatticeNoise
     from dxgeom.mechanisms.parts.loads import (
         enlarged as enlarged,
         hides_everything as hides_everything,
         moved as moved,
         within_budgets as within_budgets,
+    )
+    from dxgeom.mechanisms.parts.measured_parts import (
+        AskedBoxes as AskedBoxes,
+        PartsMeasurement as PartsMeasurement,
+        parts_in_answers as parts_in_answers,
     )
     from dxgeom.mechanisms.parts.program import (
         BudgetedRates as BudgetedRates,
@@ -101,20 +91,22 @@ if TYPE_CHECKING:
         best_gaussian_scales as best_gaussian_scales,
         best_laplace_scales as best_laplace_scales,
         cell_variances as cell_variances,
+        measurement_shares as measurement_shares,
+        only_taken as only_taken,
         rates_of_tables as rates_of_tables,
+        residual_variances as residual_variances,
+        scales_of_laplace as scales_of_laplace,
     )
     from dxgeom.mechanisms.parts.table_candidates import (
         CountTables as CountTables,
         MarginalSpace as MarginalSpace,
-        TableMeasurement as TableMeasurement,
+        has_uneven_attributes as has_uneven_attributes,
+        kronecker_gaussian as kronecker_gaussian,
         marginal_gaussian as marginal_gaussian,
         marginal_laplace as marginal_laplace,
         marginal_space as marginal_space,
-        of_residuals as of_residuals,
         proved as proved,
-        require_same_attributes as require_same_attributes,
-        residual_variances as residual_variances,
-        scales_of_laplace as scales_of_laplace,
+        proved_along as proved_along,
         unbiased_tables_bound as unbiased_tables_bound,
     )
     from dxgeom.mechanisms.parts.table_mechanism import TableMechanism as TableMechanism

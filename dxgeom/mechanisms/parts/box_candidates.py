@@ -5,106 +5,20 @@ The blocks of numbers that noise in boxes is added to, when it is noise in answe
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, final
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, tables_over
-from dxgeom.mechanisms.linear.mixing import Block, Classes, Cuts, IntegerMixing, MeasuredNumbers, Siblings, Summing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.mechanisms.parts.box_scales import BlockTables, Levels
-from dxgeom.mechanisms.parts.counts_with_noise import SHARES, measurement_shares
-from dxgeom.mechanisms.parts.factors import Factor, Tree
-from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.composed import ProductNoise
-from dxgeom.noise.differenced import DifferencedNormals
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.round_laws import LaplaceNoise
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.mechanisms.parts.measured_parts import AskedBoxes, parts_in_answers
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.spans import spans_of, together
-
-_MOST_PARTS: Final = 1 << 14
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class BoxMeasurement(MeasuredNumbers):
-    """What ``made`` measures; it has proved its scales when it was made."""
-
-    made: BoxMechanism
-
-    def __post_init__(self) -> None:
-        if type(self.made) is not BoxMechanism:
-            raise CertificateRefused(f"noise in boxes is proved by a BoxMechanism, found a {type(self.made).__name__}")
-        _ = self.law  # worked out of what was proved, now
-
-    @property
-    def metric(self) -> VerifiedMetric:  # type: ignore[override]
-        return self.made.metric
-
-    @property
-    def scales(self) -> NDArray[np.float64]:  # type: ignore[override]
-        return self.made.scales
-
-    @property
-    def trees(self) -> tuple[tuple[int, ...], ...]:
-        return tuple(one.radices if isinstance(one, Tree) else () for one in self.made.factors)
-
-    @property
-    def codes(self) -> Mapping[int, NDArray[np.int64]]:
-        return {one.axis: one.codes for one in self.made.told.columns}
-
-    @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        return blocks_of(self.made)
-
-    @cached_property
-    def law(self) -> NoiseLaw:
-        """Raises: TooLarge."""
-        used = self.scales[self.scales > 0] * self.steps_per_count
-        if not self.made.normal:
-            return LaplaceNoise(np.repeat(used, [block.size for block in self.blocks]))
-        parts: list[NoiseLaw] = []
-        for scale, block in zip(used.tolist(), self.blocks, strict=True):
-            groups = math.prod(one.shape[0] for one in block.sums)
-            if len(parts) + groups > _MOST_PARTS:
-                raise TooLarge(f"noise in more than {_MOST_PARTS:,} groups of siblings is not laid out")
-            sizes = np.array([one.radix for one in block.sums if isinstance(one, Siblings)], dtype=np.float64)
-            parts += [DifferencedNormals(scale, sizes)] * groups
-        return ProductNoise(tuple(parts))
-
-
-def blocks_of(made: BoxMechanism) -> tuple[Block, ...]:
-    """The blocks with noise, as what is summed of each attribute."""
-    axes, found = [one.axis for one in made.told.columns], []
-    for number in np.flatnonzero(made.scales > 0).tolist():
-        levels = [*zip(axes, made.factors, made.question.blocks[number], strict=True)]
-        sums = tuple(_summing(factor, level, made.normal) for _, factor, level in levels if level)
-        found.append(Block(tuple(axis for axis, _, level in levels if level), sums))
-    return tuple(found)
-
-
-def _summing(factor: Factor, level: int, normal: bool) -> Summing:
-    """Of a level, but that of all records: of normal noise along a tree what siblings are above the first."""
-    if not isinstance(factor, Tree):
-        return Cuts(factor.size)
-    width = factor.padded // factor.cells(level)
-    if normal:
-        return Siblings(factor.cells(level - 1), factor.radices[level - 1], width)
-    return Classes(factor.cells(level), width)
-
-
-_MOST_ENTRIES: Final = 1 << 25
-_LARGEST: Final = 2.0**61
 
 
 def counted_boxes(sensitivity: Sensitivity) -> BoxQueries:
@@ -183,118 +97,11 @@ def _ends_of(classes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def in_answers(made: BoxMechanism, sensitivity: Sensitivity) -> AdditiveMechanism:
-    """The same noise in the answers to linear queries: each is its exact value and whole multiples of what blocks get.
-
-    Definition: a box is Σ_blocks C·M·x over what is new in each block, M x the block's counts and C whole numbers over
-    a divisor; noise z in the blocks' counts reaches it as Σ C·z. Guarantee: as ``made``, of whose noisy counts the
-    answers are functions; they agree with each other, exactly.
-    Raises: TooLarge where there are too many answers to lay out what each takes; CertificateRefused.
-    """
-    if not np.any(made.scales > 0):
-        return without_noise(made.name, sensitivity)
-    answers, measured = _Answers(made), BoxMeasurement(made)
-    each = zip(answers.divisors, sensitivity.queries.steps, strict=True)
-    divisors = tuple(one * own * measured.steps_per_count for one, own in each)
-    return AdditiveMechanism(
-        made.name, sensitivity, measured.law, IntegerMixing(answers.numerators(), divisors, measured)
-    )
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Answers:
-    """What each answer takes of the noise in each block."""
-
-    made: BoxMechanism
-
-    @cached_property
-    def _used(self) -> list[int]:
-        return np.flatnonzero(self.made.scales > 0).tolist()
-
-    @property
-    def divisors(self) -> list[int]:
-        """(K,): what the numerators of each answer are over."""
-        padded = [one.padded if isinstance(one, Tree) else 1 for one in self.made.factors]
-        found = [1] * self.made.boxes.count
-        for columns, places in self.made.told.supports:
-            own = math.prod(padded[place] for place in columns) * (1 if self.made.normal else SHARES)
-            if own * max(padded) >= _LARGEST:
-                raise TooLarge("noise in so fine a tree is not laid out in 64-bit integers")
-            for place in places.tolist():
-                found[place] = own
-        return found
-
-    def numerators(self) -> NDArray[np.int64]:
-        """(K, m). Raises: TooLarge."""
-        question = self.made.question
-        widths = [block.size for block in blocks_of(self.made)]
-        ends = np.cumsum([0, *widths])
-        if self.made.boxes.count * int(ends[-1]) > _MOST_ENTRIES:
-            raise TooLarge(
-                f"{self.made.boxes.count:,} answers that share {ends[-1]:,} noisy numbers are not laid out; at most "
-                f"{_MOST_ENTRIES:,} pairs are: ask for them as dx.universe.BoxQueries"
-            )
-        found = np.zeros((self.made.boxes.count, int(ends[-1])), dtype=np.int64)
-        at = {number: slice(*ends[place : place + 2]) for place, number in enumerate(self._used)}
-        parts = (
-            {n: {n: 1} for n in self._used}
-            if self.made.normal
-            else measurement_shares(BlockTables(question), self.made.scales)
-        )
-        for number, measured in parts.items():
-            for columns, places in self.made.told.supports:
-                if all(place in columns for place, level in enumerate(question.blocks[number]) if level):
-                    for other, share in measured.items():
-                        taken = self._taken(columns, places, question.blocks[number], question.blocks[other])
-                        found[places, at[other]] += share * taken
-        return found
-
-    def _taken(
-        self, columns: Sequence[int], boxes: NDArray[np.int64], block: Levels, measured: Levels
-    ) -> NDArray[np.int64]:
-        """(boxes, numbers): what they take of the block, as sums of the finer one that is ``measured``."""
-        axes, count = [], len(boxes)
-        for place, (factor, level, finer) in enumerate(zip(self.made.factors, block, measured, strict=True)):
-            lower, upper = self.made.told.lower[boxes, place], self.made.told.upper[boxes, place]
-            own = _coefficients_of(factor, level, lower, upper) if place in columns else np.ones((count, 1), np.int64)
-            own = np.repeat(own, factor.cells(finer) // own.shape[1], axis=1)
-            if self.made.normal and level and isinstance(factor, Tree):
-                split = own.reshape(count, factor.cells(level - 1), -1)
-                axes.append(split[:, :, 1:])  # the first sibling's is what the others lack
-            else:
-                axes.append(own[:, :, None])
-        return _products(axes)
-
-
-def _products(axes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """(k, groups of all axes, inner of all axes) flattened, from (k, groups, inner) of each."""
-    found = axes[0]
-    for other in axes[1:]:
-        found = np.einsum("kgi,khj->kghij", found, other).reshape(
-            len(found), found.shape[1] * other.shape[1], found.shape[2] * other.shape[2]
-        )
-    return found.reshape(len(found), -1)
-
-
-def _coefficients_of(
-    factor: Factor, level: int, lower: NDArray[np.int64], upper: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """(K, numbers): what intervals take of what is new in a level: along a tree over its padded size, so that siblings'
-    add up to 0; on a line the cuts at both ends, and all records where one is counted from above."""
-    if not isinstance(factor, Tree):
-        half = factor.size // 2
-        if not level:
-            return ((upper > half).astype(np.int64) - (lower > half))[:, None]
-        cuts = np.arange(1, factor.size)
-        signs = np.where(cuts <= half, 1, -1)
-        return np.asarray(signs * ((cuts == upper[:, None]).astype(np.int64) - (cuts == lower[:, None])))
-    width = factor.padded // factor.cells(level)
-    high = np.where(upper == factor.size, factor.padded, upper)
-    first = np.arange(factor.cells(level)) * width
-    shared = np.maximum(np.minimum(high[:, None], first + width) - np.maximum(lower[:, None], first), 0)
-    if not level:
-        return np.asarray(shared)
-    radix, above = factor.radices[level - 1], factor.cells(level - 1)
-    siblings = shared.reshape(len(shared), above, radix)
-    centred = above * (radix * siblings - siblings.sum(axis=2, keepdims=True))
-    return np.asarray(centred.reshape(len(shared), -1))
+    """The same noise in the answers to linear queries, see :func:`parts_in_answers`. Raises: TooLarge,
+    CertificateRefused."""
+    told = made.told
+    asked = [
+        AskedBoxes(columns, places, told.lower[places][:, list(columns)], told.upper[places][:, list(columns)])
+        for columns, places in told.supports
+    ]
+    return parts_in_answers(made, sensitivity, asked)

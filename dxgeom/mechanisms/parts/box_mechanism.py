@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.contract.mechanism import FLOAT_BYTES
 from dxgeom.mechanisms.contract.readers import CountedTables, require_own_records
+from dxgeom.mechanisms.linear.mixing import Summing
 from dxgeom.mechanisms.parts.box_scales import (
     BlockTables,
     BoxQuestion,
@@ -26,8 +27,9 @@ from dxgeom.mechanisms.parts.box_scales import (
     promised_of,
     require_enough,
 )
-from dxgeom.mechanisms.parts.counts_with_noise import LatticeNoise
 from dxgeom.mechanisms.parts.factors import Factor, Tree
+from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
+from dxgeom.mechanisms.parts.scales import measurement_shares
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.law import NoiseLaw
@@ -204,16 +206,31 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     def _finest(self) -> Fraction:
         return Fraction(1, 2 ** max(0, _BITS - 1 - self._trees_at_once - _LEAST_ROOM.bit_length()))
 
-    def noisy_parts(self) -> Iterator[tuple[int, NoiseLaw, int]]:
-        for number in np.flatnonzero(self.scales > 0).tolist():
-            block, scale = self.question.blocks[number], float(self.scales[number]) / float(self.step)
-            shape = [factor.cells(level) for factor, level in zip(self.factors, block, strict=True)]
-            if self.normal:
-                sizes = [self._radix(place, block[place]) for place in self._along_trees(block)]
-                law: NoiseLaw = DifferencedNormals(scale, np.array(sizes, dtype=np.float64))
-                yield number, law, math.prod(shape) // math.prod(sizes)
-            else:
-                yield number, LaplaceNoise(np.full(math.prod(shape), scale)), 1
+    @cached_property
+    def noisy(self) -> Sequence[int]:
+        return np.flatnonzero(self.scales > 0).tolist()
+
+    @property
+    def codes(self) -> Mapping[int, NDArray[np.int64]]:
+        return {one.axis: one.codes for one in self.told.columns}
+
+    def sums_of(self, number: int) -> Mapping[int, Summing]:
+        levels = enumerate(zip(self.factors, self.question.blocks[number], strict=True))
+        return {place: factor.summing(level, self.normal) for place, (factor, level) in levels if level}
+
+    def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
+        block, scale = self.question.blocks[number], float(self.scales[number]) / step
+        numbers = math.prod(factor.cells(level) for factor, level in zip(self.factors, block, strict=True))
+        if not self.normal:
+            return LaplaceNoise(np.full(numbers, scale)), 1
+        sizes = [self._radix(place, block[place]) for place in self._along_trees(block)]
+        return DifferencedNormals(scale, np.array(sizes, dtype=np.float64)), numbers // math.prod(sizes)
+
+    def averages(self) -> Iterator[tuple[Mapping[int, int], Mapping[int, int]]]:
+        whole = {n: {n: 1} for n in self.noisy}
+        parts = whole if self.normal else measurement_shares(BlockTables(self.question), self.scales)
+        for number, shares in parts.items():
+            yield {place: level for place, level in enumerate(self.question.blocks[number]) if level}, shares
 
     def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> tuple[float, ...]:
         noisy = {

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.promises import parts_of, promise_of
-from dxgeom.mechanisms.parts.counts_with_noise import measurement_shares
 from dxgeom.mechanisms.parts.factors import Factor, Kinds, Path
 from dxgeom.mechanisms.parts.program import Budgets, least_cost_rates
-from dxgeom.mechanisms.parts.scales import rates_of_tables
+from dxgeom.mechanisms.parts.scales import only_taken, rates_of_tables
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric
@@ -306,21 +305,11 @@ def best_scales(question: BoxQuestion) -> NDArray[np.float64]:
     elif np.any(question.protected):
         rates = rates_of_tables(BlockTables(question), weights[question.protected]).rates[: len(scales)]
         scales[rates > 0] = 1 / rates[rates > 0]
-        scales[~_taken(question, scales)] = 0
+        scales = only_taken(BlockTables(question), scales, question.weights > 0)
     for margin in _MARGINS:
         if _within(question, scales * (1 + margin)):
             return np.asarray(scales * (1 + margin))
     raise CertificateRefused("these scales are too badly conditioned to prove that they honour the metric")
-
-
-def _taken(question: BoxQuestion, scales: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(blocks,): whether some box takes anything of the block's measured numbers. Others would get noise of any size,
-    such as no integer holds."""
-    taken = np.zeros(len(scales), dtype=bool)
-    for number, shares in measurement_shares(BlockTables(question), scales).items():
-        if question.weights[number] > 0:
-            taken[list(shares)] = True
-    return taken
 
 
 def require_enough(question: BoxQuestion, scales: NDArray[np.float64]) -> None:

@@ -12,80 +12,27 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.contract.mechanism import Answer
-from dxgeom.mechanisms.contract.readers import CountedTables, TableReader
-from dxgeom.mechanisms.linear.mixing import lattice_step
-from dxgeom.mechanisms.parts.scales import MeasuredTables
+from dxgeom.mechanisms.contract.readers import CountedTables
+from dxgeom.mechanisms.linear.mixing import Classes, FirstLessSecond, Siblings, Summing
+from dxgeom.mechanisms.parts.factors import Tree
+from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
+from dxgeom.mechanisms.parts.scales import SHARES
 from dxgeom.mechanisms.parts.tables import SetFamily
-from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.arrays import LARGEST
-from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
-
-SHARES: Final = 1 << 12
-"""Measurements of one residual are averaged in whole parts of this."""
-
-
-def measurement_shares(question: MeasuredTables, scales: NDArray[np.float64]) -> dict[int, dict[int, int]]:
-    """For each protected S, by number, the part of :data:`SHARES` that each measured table has in its average.
-
-    Next to the best, in proportion to their exactness; they add up exactly. Every step is one of float64's four
-    operations in a fixed order, the same on every machine.
-    """
-    inner, outer, spread = question.measurements
-    used = scales[outer] > 0
-    inner, outer, each = inner[used], outer[used], 1 / (2 * spread[used] * scales[outer[used]] * scales[outer[used]])
-    whole = np.bincount(inner, each, question.count)
-    parts = np.floor(each / whole[inner] * SHARES).astype(np.int64)
-    shares: dict[int, dict[int, int]] = {place: {} for place in np.unique(inner).tolist()}
-    for small, large, part in zip(inner.tolist(), outer.tolist(), parts.tolist(), strict=True):
-        shares[small][large] = part
-    for own in shares.values():
-        heaviest = max(own, key=lambda large: (own[large], -large))
-        own[heaviest] += SHARES - sum(own.values())
-    return {small: {large: part for large, part in own.items() if part} for small, own in shares.items()}
-
-
-def spread_of_residual(residual: Sequence[int], table: Sequence[int], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(cells, Π(n−1)): Π_{a∈A} n_a times what each difference in the residual of S, as ``DifferencedNormals`` has them,
-    adds to each cell of the marginal A ⊇ S."""
-    factors = [_from_differences(int(sizes[a])) if a in residual else np.ones((int(sizes[a]), 1), int) for a in table]
-    return reduce(np.kron, factors, np.ones((1, 1), dtype=np.int64))
 
 
 def measured_shape(family: SetFamily, number: int) -> tuple[int, ...]:
     """How many numbers a measured table has along each of its attributes: one where it is of differences."""
     sizes = [int(family.sizes[a]) for a in family.members_of(number % family.count)]
     return tuple(1 if number >= family.count and size == 2 else size for size in sizes)
-
-
-def spread_of_table(
-    residual: Sequence[int], measured: Sequence[int], table: Sequence[int], sizes: NDArray[np.int64], differing: bool
-) -> NDArray[np.int64]:
-    """(cells of A, numbers of B): Π_{a∈A} n_a times what each number of the measured table B adds to each cell of the
-    marginal A through the residual of S, S inside both. ``differing``: whether B is of differences."""
-    factors = []
-    for a in sorted({*measured, *table}):
-        size = int(sizes[a])
-        if a in residual and differing and size == 2:
-            factors.append(np.array([[1], [-1]], dtype=np.int64))
-        elif a in residual:
-            factors.append(size * np.eye(size, dtype=np.int64) - 1)
-        else:
-            factors.append(np.ones((size if a in table else 1, size if a in measured else 1), dtype=np.int64))
-    return reduce(np.kron, factors, np.ones((1, 1), dtype=np.int64))
-
-
-def _from_differences(size: int) -> NDArray[np.int64]:
-    return size * np.eye(size, size - 1, k=-1, dtype=np.int64) - 1
 
 
 def residual_table(differences: NDArray[Any]) -> NDArray[Any]:
@@ -167,62 +114,6 @@ class CellErrors(NamedTuple):
     most: NDArray[np.float64]
 
 
-class LatticeNoise(TableReader[Answer]):
-    """Noise of ``scales``, in counts, on numbers made of whole tables; each noisy number is rounded to a lattice."""
-
-    scales: NDArray[np.float64]
-
-    @property
-    @abstractmethod
-    def normal(self) -> bool:
-        """Whether noise is normal, for concentrated privacy."""
-
-    @property
-    @abstractmethod
-    def variances(self) -> NDArray[np.float64]:
-        """Mean squared errors at spend 1, rounding to the lattice left out."""
-
-    @abstractmethod
-    def noisy_parts(self) -> Iterator[tuple[int, NoiseLaw, int]]:
-        """What noise is drawn, in this order: of a part of what is measured, by its number, so many independent draws
-        of a law, in lattice steps, one after the other."""
-
-    @abstractmethod
-    def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> Answer:
-        """The answer with this noise in the numbers of each noisy part."""
-
-    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:
-        factor = 1 / spend
-        drawn = ((number, law.draw(draws, randomness, factor)) for number, law, draws in self.noisy_parts())
-        return self.answered(data, {number: noise.ravel() for number, noise in drawn})
-
-    @cached_property
-    def step(self) -> Fraction:
-        """What noise is rounded to, in counts; in shares, one of them, where people count once. Where there is hardly
-        any noise, no finer than whole numbers of 64 bits have room for beside many records."""
-        if not np.any(self.scales > 0) or self.shares > 1:
-            return Fraction(1)
-        return max(lattice_step(self.scales), self._finest)
-
-    @property
-    def _finest(self) -> Fraction:
-        """No step is finer than this."""
-        return Fraction(0)
-
-    @cached_property
-    def rounding_part(self) -> float:
-        """What rounding to the lattice adds to every error, at any spend, over :attr:`variances` at most: each noisy
-        number is rounded on its own, by a variance of step²/12."""
-        if not np.any(self.scales > 0):
-            return 0.0
-        narrowest = float(self.scales[self.scales > 0].min())
-        return (float(self.step) / self.shares) ** 2 / ((12 if self.normal else 24) * narrowest**2)
-
-    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
-        """Of each of :attr:`variances` the mean squared error at a spend, rounding to the lattice included."""
-        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))
-
-
 class CountsWithNoise(LatticeNoise[NoisyTables]):
     """Counts in all cells of marginal tables, with noise of ``scales``, in counts, in their parts. Released tables
     agree: what two of them have in common is the same, exactly.
@@ -236,6 +127,31 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
         @property
         def family(self) -> SetFamily:
             """The tables, and all sets of attributes inside them."""
+
+    @cached_property
+    def factors(self) -> tuple[Tree, ...]:
+        """Trees of one level."""
+        return tuple(Tree(size, (size,)) for size in self.queries.sizes)
+
+    @property
+    def codes(self) -> Mapping[int, NDArray[np.int64]]:
+        return self.queries.classes
+
+    def sums_of(self, number: int) -> Mapping[int, Summing]:
+        sizes, shape = self.queries.sizes, measured_shape(self.family, number)
+        own = zip(self.family.members_of(number % self.family.count), shape, strict=True)
+        if self.normal:
+            return {a: Siblings(1, sizes[a]) for a, _ in own}
+        return {a: Classes(sizes[a]) if numbers > 1 else FirstLessSecond() for a, numbers in own}
+
+    def averages(self) -> Iterator[tuple[Mapping[int, int], Mapping[int, int]]]:
+        for residual, shares in self._shares.items():
+            yield dict.fromkeys(self.family.members_of(residual), 1), shares
+
+    @property
+    @abstractmethod
+    def _shares(self) -> Mapping[int, Mapping[int, int]]:
+        """Of each residual the part of SHARES that each measured table has in it; all of it where noise is normal."""
 
     @property
     @abstractmethod

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
+from dxgeom.mechanisms.linear.mixing import Classes, Cuts, Siblings, Summing
 from dxgeom.numeric.sealed import Closed, cached_property
 
 _LAST: Final = (2, 3, 4, 5)
@@ -60,6 +61,16 @@ class Factor(Closed):
     def coefficients(self, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.float64]:
         """(K, levels): the squared length of what each interval takes of what is new in each level; never below 0, and
         0 just where it takes nothing."""
+
+    @abstractmethod
+    def summing(self, level: int, normal: bool) -> Summing:
+        """What is measured of a level, but that of all records: of normal noise along a tree what siblings are above
+        the first."""
+
+    @abstractmethod
+    def taken(self, level: int, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(K, numbers): what intervals take of what is new in a level: along a tree over its padded size, so that
+        siblings' add up to 0; on a line the cuts at both ends, and all records where one is counted from above."""
 
     @abstractmethod
     def tells(self, table: int, level: int) -> float:
@@ -145,6 +156,24 @@ class Tree(Factor):
             above = squares
         return found
 
+    def summing(self, level: int, normal: bool) -> Summing:
+        width = self.padded // self.cells(level)
+        if normal:
+            return Siblings(self.cells(level - 1), self.radices[level - 1], width)
+        return Classes(self.cells(level), width)
+
+    def taken(self, level: int, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.int64]:
+        width = self.padded // self.cells(level)
+        high = np.where(upper == self.size, self.padded, upper)
+        first = np.arange(self.cells(level)) * width
+        shared = np.maximum(np.minimum(high[:, None], first + width) - np.maximum(lower[:, None], first), 0)
+        if not level:
+            return np.asarray(shared)
+        radix, above = self.radices[level - 1], self.cells(level - 1)
+        siblings = shared.reshape(len(shared), above, radix)
+        centred = above * (radix * siblings - siblings.sum(axis=2, keepdims=True))
+        return np.asarray(centred.reshape(len(shared), -1))
+
     def tells(self, table: int, level: int) -> float:
         return self.cells(table) / self.cells(level) if table >= level else 0.0
 
@@ -199,6 +228,16 @@ class Path(Factor):
         total = (upper > self.half) != (lower > self.half)
         cuts = (lower > 0).astype(np.int64) + (upper < self.size)
         return np.stack([total, cuts], axis=1).astype(np.float64)
+
+    def summing(self, level: int, normal: bool) -> Summing:
+        return Cuts(self.size)
+
+    def taken(self, level: int, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.int64]:
+        if not level:
+            return ((upper > self.half).astype(np.int64) - (lower > self.half))[:, None]
+        cuts = np.arange(1, self.size)
+        signs = np.where(cuts <= self.half, 1, -1)
+        return np.asarray(signs * ((cuts == upper[:, None]).astype(np.int64) - (cuts == lower[:, None])))
 
     def tells(self, table: int, level: int) -> float:
         return float(table == level)

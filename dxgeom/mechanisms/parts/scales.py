@@ -12,6 +12,7 @@ fixed rates the best shares are known. Each of the two steps makes the error sma
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Final, Protocol, final
 
@@ -22,6 +23,8 @@ from dxgeom.mechanisms.parts.program import BudgetedRates, Budgets, least_cost_r
 from dxgeom.mechanisms.parts.tables import MarginalQuestion
 from dxgeom.numeric.sealed import cached_property
 
+NORMAL: Final = "marginal-gaussian"
+LAPLACE: Final = "marginal-laplace"
 _SHIFTS: Final = 40
 _EVEN: Final = 1e-9
 _CLOSE: Final = 1e-7
@@ -162,6 +165,10 @@ _PATIENCE: Final = 8
 _FARTHEST: Final = 690.0
 _USED: Final = 1e-9
 _TELLING: Final = 1e-9
+SHARES: Final = 1 << 12
+"""Measurements of one residual are averaged in whole parts of this."""
+_ATTENTION_SHIFTS: Final = 12
+_ALIKE: Final = 1 + 1e-3
 
 
 @final
@@ -307,3 +314,65 @@ def _followed(measured: _Measured, rates: NDArray[np.float64], steps: int) -> ND
         if still >= _PATIENCE:
             break
     return rates
+
+
+def scales_of_laplace(question: MarginalQuestion, worst: bool) -> NDArray[np.float64]:
+    """(2·sets,): the scales of Laplace noise in measured tables, 0 where none is, before they are proved."""
+    rates = _worst_rates(question) if worst else best_laplace_scales(question).rates
+    return only_taken(question, np.where(rates > 0, 1 / np.where(rates > 0, rates, 1.0), 0.0))
+
+
+def _worst_rates(question: MarginalQuestion) -> NDArray[np.float64]:
+    """Attention is shifted to the tables that come out worst, each time from the rates of the time before; the best of
+    what that finds."""
+    family = question.family
+    attention, best, least = question.costs / family.cells[family.asked], np.zeros(2 * family.count), math.inf
+    found: LaplaceScales | None = None
+    for _ in range(_ATTENTION_SHIFTS):
+        found = best_laplace_scales(question, attention, found)
+        errors = cell_variances(question, residual_variances(question, found.rates)) * question.costs
+        if float(errors.max()) < least:
+            best, least = found.rates, float(errors.max())
+        if float(errors.max()) <= _ALIKE * float(errors.min()):
+            break
+        attention = attention * np.sqrt(np.maximum(errors / max(float(errors.max()), 1e-300), 1e-6))
+    return best
+
+
+def residual_variances(question: MarginalQuestion, rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(sets,): the variance of the best average of what tables with noise of these rates say of each residual."""
+    inner, outer, spread = question.measurements
+    precision = np.bincount(inner, rates[outer] ** 2 / (2 * spread), question.family.count)
+    return np.asarray(np.where(question.protected, 1 / np.where(precision > 0, precision, 1.0), 0.0))
+
+
+def measurement_shares(question: MeasuredTables, scales: NDArray[np.float64]) -> dict[int, dict[int, int]]:
+    """For each protected S, by number, the part of :data:`SHARES` that each measured table has in its average.
+
+    Next to the best, in proportion to their exactness; they add up exactly. Every step is one of float64's four
+    operations in a fixed order, the same on every machine.
+    """
+    inner, outer, spread = question.measurements
+    used = scales[outer] > 0
+    inner, outer, each = inner[used], outer[used], 1 / (2 * spread[used] * scales[outer[used]] * scales[outer[used]])
+    whole = np.bincount(inner, each, question.count)
+    parts = np.floor(each / whole[inner] * SHARES).astype(np.int64)
+    shares: dict[int, dict[int, int]] = {place: {} for place in np.unique(inner).tolist()}
+    for small, large, part in zip(inner.tolist(), outer.tolist(), parts.tolist(), strict=True):
+        shares[small][large] = part
+    for own in shares.values():
+        heaviest = max(own, key=lambda large: (own[large], -large))
+        own[heaviest] += SHARES - sum(own.values())
+    return {small: {large: part for large, part in own.items() if part} for small, own in shares.items()}
+
+
+def only_taken(
+    question: MeasuredTables, scales: NDArray[np.float64], asked: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
+    """``scales`` without those of tables that nothing is taken of in an average, of ``asked`` ones where these are
+    given. Others would get noise of any size, such as no integer holds, and stop a release for it."""
+    taken = np.zeros(len(scales), dtype=bool)
+    for number, shares in measurement_shares(question, scales).items():
+        if asked is None or asked[number]:
+            taken[list(shares)] = True
+    return np.asarray(np.where(taken, scales, 0.0))

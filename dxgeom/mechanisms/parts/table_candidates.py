@@ -7,7 +7,7 @@ tables of counts that noise is added to: residuals, or tables; with the proof of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, TypeAlias, final
@@ -15,45 +15,30 @@ from typing import Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, tables_over
-from dxgeom.mechanisms.linear.mixing import (
-    Block,
-    Classes,
-    FirstLessSecond,
-    IntegerMixing,
-    MeasuredNumbers,
-    Siblings,
-    lattice_step,
-)
 from dxgeom.mechanisms.linear.promises import Promise, promise_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.mechanisms.parts.counts_with_noise import (
-    SHARES,
-    measured_shape,
-    measurement_shares,
-    spread_of_residual,
-    spread_of_table,
-    subsets,
-)
-from dxgeom.mechanisms.parts.loads import enlarged, hides_everything
+from dxgeom.mechanisms.parts.bases import ValueDistances, uneven_distances
+from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
+from dxgeom.mechanisms.parts.basis_program import KroneckerQuestion
+from dxgeom.mechanisms.parts.loads import enlarged
+from dxgeom.mechanisms.parts.measured_parts import AskedBoxes, parts_in_answers
 from dxgeom.mechanisms.parts.scales import (
+    LAPLACE,
+    NORMAL,
     GaussianScales,
-    LaplaceScales,
     best_gaussian_scales,
-    best_laplace_scales,
-    cell_variances,
+    scales_of_laplace,
 )
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, SetFamily, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
-from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.composed import ProductNoise
-from dxgeom.noise.differenced import DifferencedNormals
-from dxgeom.noise.round_laws import LaplaceNoise
-from dxgeom.numeric.sealed import cached_property, freeze_arrays, frozen_integers, seal
-from dxgeom.privacy.currencies import require_for_normal_noise
+from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.workloads.groups import Groups
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 Values: TypeAlias = bytes
 """Some values of an attribute: a byte for each, 1 where it is among them."""
@@ -154,83 +139,6 @@ def _ordered(
     return ordered
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class TableMeasurement(MeasuredNumbers):
-    """Residuals of the tables of ``family`` with normal noise, or the tables, and differences inside them, with Laplace
-    noise, of these ``scales``. ``shape``: how many values each attribute of the records has.
-
-    Guarantee: every budget of the metric's constants is summed in integers for these very scales.
-    Raises: CertificateRefused for scales that are too small; TooLarge where the metric is no sum over attributes;
-    UnsupportedCombination for normal noise where it counts pure privacy.
-    """
-
-    metric: VerifiedMetric
-    shape: tuple[int, ...]
-    classes: Mapping[int, NDArray[np.int64]] = field(repr=False)
-    family: SetFamily = field(repr=False)
-    scales: NDArray[np.float64] = field(repr=False)
-    normal: bool
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self, "scales")
-        if self.normal:
-            require_for_normal_noise(self.metric.privacy)
-        object.__setattr__(self, "classes", {axis: frozen_integers(one) for axis, one in self.classes.items()})
-        seal(self)
-        require_same_attributes(self.family, self.classes, self.shape)
-        if self.scales.shape != (self.family.count * (1 if self.normal else 2),) or not np.any(self.scales > 0):
-            raise CertificateRefused(f"these tables have {self.family.count:,} parts, and noise in some of them")
-        promise = promise_of(self.metric.metric, self.shape, dict(self.classes))
-        if not hides_everything(self.family, promise, self.scales, self.normal):
-            raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
-        _ = self.blocks, self.law  # worked out of what was proved, now
-
-    @property
-    def codes(self) -> Mapping[int, NDArray[np.int64]]:
-        return self.classes
-
-    @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        axes, found = sorted(self.classes), []
-        for place in np.flatnonzero(self.scales > 0).tolist():
-            members = self.family.members_of(place % self.family.count)
-            sizes = [int(self.family.sizes[a]) for a in members]
-            shape = measured_shape(self.family, place)
-            sums = tuple(
-                Siblings(1, size) if self.normal else Classes(size) if numbers > 1 else FirstLessSecond()
-                for size, numbers in zip(sizes, shape, strict=True)
-            )
-            found.append(Block(tuple(axes[a] for a in members), sums))
-        return tuple(found)
-
-    @cached_property
-    def law(self) -> ProductNoise | LaplaceNoise:
-        used, step = np.flatnonzero(self.scales > 0).tolist(), float(lattice_step(self.scales))
-        if not self.normal:
-            numbers = [math.prod(measured_shape(self.family, place)) for place in used]
-            return LaplaceNoise(np.repeat(self.scales[used] / step, numbers))
-        sizes = [self.family.sizes[list(self.family.members_of(place))].astype(np.float64) for place in used]
-        scales = (self.scales[used] / step).tolist()
-        return ProductNoise(tuple(DifferencedNormals(scale, own) for scale, own in zip(scales, sizes, strict=True)))
-
-
-def require_same_attributes(
-    family: SetFamily, classes: Mapping[int, NDArray[np.int64]], shape: tuple[int, ...]
-) -> None:
-    """Raises: CertificateRefused unless the sets are of attributes with these classes of values."""
-    each = [(np.unique(one), len(one) == shape[axis]) for axis, one in sorted(classes.items())]
-    proper = all(whole and np.array_equal(one, np.arange(len(one))) for one, whole in each)
-    if not proper or [len(one) for one, _ in each] != family.sizes.tolist():
-        raise CertificateRefused("these are tables of other attributes than those that are measured")
-
-
-NORMAL: Final = "marginal-gaussian"
-LAPLACE: Final = "marginal-laplace"
-_MOST_ENTRIES: Final = 1 << 25
-"""How noise reaches answers is not laid out beyond so many numbers."""
-_ATTENTION_SHIFTS: Final = 12
-_ALIKE: Final = 1 + 1e-3
 _MANY: Final = 400
 _UPWARD: Final = 1 + 1e-9
 """Distances are rounded down; a bound needs them rounded up."""
@@ -262,6 +170,28 @@ class MarginalSpace:
     def shape(self) -> tuple[int, ...]:
         """How many values each attribute of the records has."""
         return () if self.sensitivity.universe is None else self.sensitivity.universe.shape
+
+    @cached_property
+    def queries(self) -> MarginalQueries:
+        """The tables, as they are asked for without names for their cells. Raises: TooLarge."""
+        universe, classes = self.sensitivity.universe, self.tables.classes
+        if universe is None or min(self.tables.sizes, default=2) < 2:
+            raise TooLarge(f"{_NO_TABLES} of attributes with two values or more")
+        columns = tuple(
+            Groups(universe, universe.names[axis], axis, tuple(map(str, range(int(own.max()) + 1))), own)
+            for axis, own in sorted(classes.items())
+        )
+        return MarginalQueries(universe, columns, self.tables.asked)
+
+    @cached_property
+    def asked(self) -> tuple[AskedBoxes, ...]:
+        """The tables' cells, each the answer to a query."""
+        found = []
+        for columns, answers in zip(self.tables.asked, self.tables.queries, strict=True):
+            shape = [self.tables.sizes[place] for place in columns]
+            lower = np.indices(shape).reshape(len(shape), len(answers)).T
+            found.append(AskedBoxes(columns, answers, lower, lower + 1))
+        return tuple(found)
 
     @property
     def overlaps(self) -> bool:
@@ -350,36 +280,6 @@ def marginal_laplace(space: MarginalSpace) -> AdditiveMechanism:
     return _with_marginal_scales(LAPLACE, space, scales_of_laplace(space.question, space.worst))
 
 
-def scales_of_laplace(question: MarginalQuestion, worst: bool) -> NDArray[np.float64]:
-    """(2·sets,): the scales of Laplace noise in measured tables, 0 where none is, before they are proved."""
-    rates = _worst_rates(question) if worst else best_laplace_scales(question).rates
-    return np.asarray(np.where(rates > 0, 1 / np.where(rates > 0, rates, 1.0), 0.0))
-
-
-def _worst_rates(question: MarginalQuestion) -> NDArray[np.float64]:
-    """Attention is shifted to the tables that come out worst, each time from the rates of the time before; the best of
-    what that finds."""
-    family = question.family
-    attention, best, least = question.costs / family.cells[family.asked], np.zeros(2 * family.count), math.inf
-    found: LaplaceScales | None = None
-    for _ in range(_ATTENTION_SHIFTS):
-        found = best_laplace_scales(question, attention, found)
-        errors = cell_variances(question, residual_variances(question, found.rates)) * question.costs
-        if float(errors.max()) < least:
-            best, least = found.rates, float(errors.max())
-        if float(errors.max()) <= _ALIKE * float(errors.min()):
-            break
-        attention = attention * np.sqrt(np.maximum(errors / max(float(errors.max()), 1e-300), 1e-6))
-    return best
-
-
-def residual_variances(question: MarginalQuestion, rates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(sets,): the variance of the best average of what tables with noise of these rates say of each residual."""
-    inner, outer, spread = question.measurements
-    precision = np.bincount(inner, rates[outer] ** 2 / (2 * spread), question.family.count)
-    return np.asarray(np.where(question.protected, 1 / np.where(precision > 0, precision, 1.0), 0.0))
-
-
 def _with_marginal_scales(name: str, space: MarginalSpace, scales: NDArray[np.float64]) -> AdditiveMechanism:
     """The mechanism with noise of these scales, in counts, enlarged until they are proved to be enough.
 
@@ -394,66 +294,35 @@ def _with_marginal_scales(name: str, space: MarginalSpace, scales: NDArray[np.fl
 
 def proved(name: str, space: MarginalSpace, scales: NDArray[np.float64]) -> AdditiveMechanism:
     """The mechanism with these very scales. Raises: CertificateRefused where they are too small; TooLarge."""
-    sensitivity, normal = space.sensitivity, name == NORMAL
-    measured = TableMeasurement(sensitivity.metric, space.shape, space.tables.classes, space.family, scales, normal)
-    numerators, over = (of_residuals if normal else _of_tables)(space, scales)
-    steps = sensitivity.queries.steps
-    divisors = tuple(one * own * measured.steps_per_count for one, own in zip(over, steps, strict=True))
-    return AdditiveMechanism(name, sensitivity, measured.law, IntegerMixing(numerators, divisors, measured))
+    made = TableMechanism(name, space.sensitivity.metric, space.queries, space.question, scales)
+    return parts_in_answers(made, space.sensitivity, space.asked)
 
 
-def _blocks(family: SetFamily, scales: NDArray[np.float64], normal: bool) -> dict[int, slice]:
-    """The coordinates of the noise in each part."""
-    found, at = {}, 0
-    for place in np.flatnonzero(scales > 0).tolist():
-        own = family.sizes[list(family.members_of(place % family.count))]
-        width = int(np.prod(own - 1)) if normal else math.prod(measured_shape(family, place))
-        found[place] = slice(at, at + width)
-        at += width
-    return found
+def kronecker_gaussian(space: MarginalSpace) -> AdditiveMechanism:
+    """Normal noise in residuals, along bases of their attributes.
+
+    Guarantee: as :class:`KroneckerMechanism`; answers agree with each other, exactly.
+    Raises: TooLarge, CertificateRefused; UnsupportedCombination where the metric counts pure privacy.
+    """
+    if not has_uneven_attributes(space):
+        raise TooLarge("every attribute's values are equally far apart: marginal-gaussian is the best there is")
+    found = KroneckerQuestion(space.family, space.promise, _uneven_attributes(space), space.costs, space.worst).best()
+    return proved_along(space, found.bases, found.spreads)
 
 
-def _laid_out(space: MarginalSpace, blocks: dict[int, slice]) -> NDArray[np.int64]:
-    answers, width = space.sensitivity.queries.tables.count, max(block.stop for block in blocks.values())
-    if answers * width > _MOST_ENTRIES:
-        raise TooLarge(
-            f"{answers:,} answers that share {width:,} noisy numbers are not laid out; at most {_MOST_ENTRIES:,} pairs "
-            "are: ask for them as dx.universe.MarginalQueries"
-        )
-    return np.zeros((answers, width), dtype=np.int64)
+def has_uneven_attributes(space: MarginalSpace) -> bool:
+    """Whether the values of some attribute of the tables are not all equally far apart."""
+    return any(one is not None for one in _uneven_attributes(space))
 
 
-def _asked(space: MarginalSpace) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    yield from zip(space.family.asked.tolist(), space.tables.queries, strict=True)
+def _uneven_attributes(space: MarginalSpace) -> tuple[ValueDistances | None, ...]:
+    return uneven_distances(space.sensitivity.metric.metric, space.shape, space.tables.classes)
 
 
-def of_residuals(space: MarginalSpace, scales: NDArray[np.float64]) -> tuple[NDArray[np.int64], list[int]]:
-    """What each answer takes of the differences in the residuals with ``scales`` (sets,), and over what."""
-    family, blocks = space.family, _blocks(space.family, scales, normal=True)
-    numerators, over = _laid_out(space, blocks), [1] * space.sensitivity.queries.tables.count
-    for number, queries in _asked(space):
-        own = family.members_of(number)
-        for inside in subsets(family, number):
-            if inside in blocks:
-                spread = spread_of_residual(family.members_of(inside), own, family.sizes)
-                numerators[queries, blocks[inside]] = spread
-        for query in queries.tolist():
-            over[query] = int(family.cells[number])
-    return numerators, over
+def proved_along(space: MarginalSpace, bases: Bases, scales: NDArray[np.float64]) -> AdditiveMechanism:
+    """The mechanism with noise along these very ``bases``, of these ``scales``.
 
-
-def _of_tables(space: MarginalSpace, scales: NDArray[np.float64]) -> tuple[NDArray[np.int64], list[int]]:
-    """What each answer takes of the noise in measured tables, and over what."""
-    family, blocks = space.family, _blocks(space.family, scales, normal=False)
-    numerators, over = _laid_out(space, blocks), [1] * space.sensitivity.queries.tables.count
-    shares = measurement_shares(space.question, scales)
-    for number, queries in _asked(space):
-        own = family.members_of(number)
-        for inside in subsets(family, number):
-            for measured, share in shares.get(inside, {}).items():
-                other, differing = family.members_of(measured % family.count), measured >= family.count
-                spread = spread_of_table(family.members_of(inside), other, own, family.sizes, differing)
-                numerators[queries, blocks[measured]] += share * spread
-        for query in queries.tolist():
-            over[query] = SHARES * int(family.cells[number])
-    return numerators, over
+    Raises: CertificateRefused where they are too small; TooLarge; UnsupportedCombination.
+    """
+    made = KroneckerMechanism(KRONECKER, space.sensitivity.metric, space.queries, bases, scales)
+    return parts_in_answers(made, space.sensitivity, space.asked)

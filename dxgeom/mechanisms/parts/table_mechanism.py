@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, final
@@ -19,13 +19,11 @@ from dxgeom.mechanisms.parts.counts_with_noise import (
     CountsWithNoise,
     centred,
     measured_shape,
-    measurement_shares,
     residual_table,
     summed_to,
 )
 from dxgeom.mechanisms.parts.loads import hides_everything, moved
-from dxgeom.mechanisms.parts.scales import cell_variances
-from dxgeom.mechanisms.parts.table_candidates import NORMAL, residual_variances
+from dxgeom.mechanisms.parts.scales import NORMAL, cell_variances, measurement_shares, residual_variances
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, SetFamily, family_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.differenced import DifferencedNormals
@@ -100,21 +98,30 @@ class TableMechanism(CountsWithNoise):
         alike = cell_variances(self.question, own)
         return CellErrors(alike, alike)
 
-    def noisy_parts(self) -> Iterator[tuple[int, NoiseLaw, int]]:
-        family, step = self.question.family, float(self.step)
-        for place in np.flatnonzero(self.scales > 0).tolist() if self.normal else self._averaged:
-            scale, own = float(self.scales[place]) / step, family.members_of(place % family.count)
-            if self.normal:
-                law: NoiseLaw = DifferencedNormals(scale, family.sizes[list(own)].astype(np.float64))
-            else:
-                law = LaplaceNoise(np.full(math.prod(measured_shape(family, place)), scale))
-            yield place, law, 1
+    @cached_property
+    def noisy(self) -> Sequence[int]:
+        return np.flatnonzero(self.scales > 0).tolist()
+
+    @property
+    def drawn_parts(self) -> Sequence[int]:
+        return self.noisy if self.normal else list(self._averaged)
+
+    def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
+        scale = float(self.scales[number]) / step
+        if self.normal:
+            own = self.family.members_of(number)
+            return DifferencedNormals(scale, self.family.sizes[list(own)].astype(np.float64)), 1
+        return LaplaceNoise(np.full(math.prod(measured_shape(self.family, number)), scale)), 1
+
+    @cached_property
+    def _shares(self) -> Mapping[int, Mapping[int, int]]:
+        return {n: {n: 1} for n in self.noisy} if self.normal else measurement_shares(self.question, self.scales)
 
     @cached_property
     def _averaged(self) -> Mapping[int, tuple[tuple[int, int], ...]]:
         """Of each measured table the residuals that it tells of, each with its part of SHARES."""
         found: dict[int, list[tuple[int, int]]] = {}
-        for inside, shares in measurement_shares(self.question, self.scales).items():
+        for inside, shares in self._shares.items():
             for measured, share in shares.items():
                 found.setdefault(measured, []).append((inside, share))
         return MappingProxyType({measured: tuple(parts) for measured, parts in found.items()})

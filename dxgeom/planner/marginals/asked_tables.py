@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER
-from dxgeom.mechanisms.parts.table_candidates import LAPLACE, NORMAL
+from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.currencies import CONCENTRATED, require_for_normal_noise

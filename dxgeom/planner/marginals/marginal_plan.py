@@ -20,8 +20,7 @@ from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerM
 from dxgeom.mechanisms.parts.basis_program import FoundNoise, KroneckerQuestion
 from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, NoisyTables
 from dxgeom.mechanisms.parts.loads import enlarged
-from dxgeom.mechanisms.parts.scales import best_gaussian_scales
-from dxgeom.mechanisms.parts.table_candidates import NORMAL, scales_of_laplace
+from dxgeom.mechanisms.parts.scales import NORMAL, best_gaussian_scales, scales_of_laplace
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound

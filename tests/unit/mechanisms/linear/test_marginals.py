@@ -16,15 +16,8 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.gaussian.mechanism import best_gaussian, gaussian_space
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.loads import within_budgets
-from dxgeom.mechanisms.parts.scales import best_gaussian_scales, best_laplace_scales, cell_variances
-from dxgeom.mechanisms.parts.table_candidates import (
-    LAPLACE,
-    NORMAL,
-    marginal_gaussian,
-    marginal_laplace,
-    marginal_space,
-    proved,
-)
+from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL, best_gaussian_scales, best_laplace_scales, cell_variances
+from dxgeom.mechanisms.parts.table_candidates import marginal_gaussian, marginal_laplace, marginal_space, proved
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 

@@ -1,0 +1,115 @@
+"""Noise in parts: each part of what is measured has noise of its own law, rounded to one lattice.
+
+A mechanism says how attributes are measured, which parts have noise, how a part sums attributes up and which law it
+has; drawing it, and what answers to linear queries take of it, follow.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.mechanisms.contract.mechanism import Answer
+from dxgeom.mechanisms.contract.readers import CountedTables, TableReader
+from dxgeom.mechanisms.linear.mixing import Summing, lattice_step
+from dxgeom.mechanisms.parts.factors import Factor
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property
+
+
+class LatticeNoise(TableReader[Answer]):
+    """Noise of ``scales``, in counts, on numbers made of whole tables; each noisy number is rounded to a lattice."""
+
+    scales: NDArray[np.float64]
+
+    @property
+    @abstractmethod
+    def normal(self) -> bool:
+        """Whether noise is normal, for concentrated privacy."""
+
+    @property
+    @abstractmethod
+    def variances(self) -> NDArray[np.float64]:
+        """Mean squared errors at spend 1, rounding to the lattice left out."""
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def factors(self) -> tuple[Factor, ...]:
+            """How each attribute of :attr:`codes` is measured, rising by its place."""
+
+    @property
+    @abstractmethod
+    def codes(self) -> Mapping[int, NDArray[np.int64]]:
+        """Of each attribute looked at, by its place in the universe, which of the told values every value is."""
+
+    @property
+    @abstractmethod
+    def noisy(self) -> Sequence[int]:
+        """The parts with noise, by their numbers, rising."""
+
+    @property
+    def drawn_parts(self) -> Sequence[int]:
+        """Those of which noise is drawn, in this order."""
+        return self.noisy
+
+    @abstractmethod
+    def sums_of(self, number: int) -> Mapping[int, Summing]:
+        """How a part sums each attribute up, by its place among ``factors``; over all others it adds up."""
+
+    @abstractmethod
+    def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
+        """The noise of a part in lattice steps of this size, and how many independent draws of it are one after the
+        other."""
+
+    @abstractmethod
+    def averages(self) -> Iterable[tuple[Mapping[int, int], Mapping[int, int]]]:
+        """Of every part that answers are made of the level of each attribute, by its place, none for all records; and
+        the share, of :data:`SHARES` or of 1 for normal noise, that each noisy part has in it, by its number."""
+
+    def noisy_parts(self) -> Iterator[tuple[int, NoiseLaw, int]]:
+        """What noise is drawn, in this order: of a part of what is measured, by its number, so many independent draws
+        of a law, in lattice steps, one after the other."""
+        for number in self.drawn_parts:
+            yield (number, *self.law_of(number, float(self.step)))
+
+    @abstractmethod
+    def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> Answer:
+        """The answer with this noise in the numbers of each noisy part."""
+
+    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:
+        factor = 1 / spend
+        drawn = ((number, law.draw(draws, randomness, factor)) for number, law, draws in self.noisy_parts())
+        return self.answered(data, {number: noise.ravel() for number, noise in drawn})
+
+    @cached_property
+    def step(self) -> Fraction:
+        """What noise is rounded to, in counts; in shares, one of them, where people count once. Where there is hardly
+        any noise, no finer than whole numbers of 64 bits have room for beside many records."""
+        if not np.any(self.scales > 0) or self.shares > 1:
+            return Fraction(1)
+        return max(lattice_step(self.scales), self._finest)
+
+    @property
+    def _finest(self) -> Fraction:
+        """No step is finer than this."""
+        return Fraction(0)
+
+    @cached_property
+    def rounding_part(self) -> float:
+        """What rounding to the lattice adds to every error, at any spend, over :attr:`variances` at most: each noisy
+        number is rounded on its own, by a variance of step²/12."""
+        if not np.any(self.scales > 0):
+            return 0.0
+        narrowest = float(self.scales[self.scales > 0].min())
+        return (float(self.step) / self.shares) ** 2 / ((12 if self.normal else 24) * narrowest**2)
+
+    def mean_squares(self, spend: Fraction) -> NDArray[np.float64]:
+        """Of each of :attr:`variances` the mean squared error at a spend, rounding to the lattice included."""
+        return np.asarray(self.variances * (1 / float(spend) ** 2 + self.rounding_part))

@@ -1,0 +1,186 @@
+"""Noise in parts as noise in answers to linear queries: each is its exact value and whole multiples of what parts get.
+
+A box is Σ C·M·x over what is new in each part, M·x the numbers that are measured and C whole numbers over a divisor;
+noise z in these reaches it as Σ C·z. That the weights which are released are C·M is proved by whoever releases them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
+from dxgeom.mechanisms.linear.mixing import (
+    Block,
+    FirstLessSecond,
+    IntegerMixing,
+    MeasuredNumbers,
+    Siblings,
+    Summing,
+    lattice_step,
+)
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.parts.basis_mechanism import KroneckerMechanism
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.factors import Factor, Tree
+from dxgeom.mechanisms.parts.scales import SHARES
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.composed import ProductNoise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.numeric.sealed import cached_property
+
+NoiseInParts: TypeAlias = TableMechanism | KroneckerMechanism | BoxMechanism
+
+_MOST_LAWS: Final = 1 << 14
+_MOST_ENTRIES: Final = 1 << 25
+"""How noise reaches answers is not laid out beyond so many numbers."""
+_LARGEST: Final = 2.0**61
+
+
+class AskedBoxes(NamedTuple):
+    """Boxes over the same ``columns``, places among a mechanism's factors: ``answers`` (k,), whose value each is;
+    ``lower``, ``upper`` (k, columns): the first told value inside, and the first beyond."""
+
+    columns: tuple[int, ...]
+    answers: NDArray[np.int64]
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PartsMeasurement(MeasuredNumbers):
+    """What ``made`` measures; it has proved its scales when it was made."""
+
+    made: NoiseInParts
+
+    def __post_init__(self) -> None:
+        if type(self.made) not in (TableMechanism, KroneckerMechanism, BoxMechanism):
+            raise CertificateRefused(
+                "noise in parts is proved by a TableMechanism, a KroneckerMechanism or a BoxMechanism, found a "
+                f"{type(self.made).__name__}"
+            )
+        _ = self.blocks, self.law  # worked out of what was proved, now
+
+    @property
+    def metric(self) -> VerifiedMetric:  # type: ignore[override]
+        return self.made.metric
+
+    @property
+    def scales(self) -> NDArray[np.float64]:  # type: ignore[override]
+        return self.made.scales
+
+    @property
+    def bases(self) -> tuple[NDArray[np.float64] | None, ...]:
+        return self.made.bases if isinstance(self.made, KroneckerMechanism) else ()
+
+    @property
+    def trees(self) -> tuple[tuple[int, ...], ...]:
+        if not isinstance(self.made, BoxMechanism):
+            return ()
+        return tuple(one.radices if isinstance(one, Tree) else () for one in self.made.factors)
+
+    @property
+    def codes(self) -> Mapping[int, NDArray[np.int64]]:
+        return self.made.codes
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        axes, each = list(self.codes), [self.made.sums_of(number) for number in self.made.noisy]
+        return tuple(Block(tuple(axes[place] for place in sums), tuple(sums.values())) for sums in each)
+
+    @cached_property
+    def law(self) -> NoiseLaw:
+        """Raises: TooLarge."""
+        made, step = self.made, float(lattice_step(self.scales))
+        if not made.normal:
+            return LaplaceNoise(np.repeat(self.scales[made.noisy] / step, [block.size for block in self.blocks]))
+        laws: list[NoiseLaw] = []
+        for number in made.noisy:
+            law, draws = made.law_of(number, step)
+            if len(laws) + draws > _MOST_LAWS:
+                raise TooLarge(f"noise in more than {_MOST_LAWS:,} groups of siblings is not laid out")
+            laws += [law] * draws
+        return ProductNoise(tuple(laws))
+
+
+def parts_in_answers(made: NoiseInParts, sensitivity: Sensitivity, asked: Sequence[AskedBoxes]) -> AdditiveMechanism:
+    """The same noise in the answers to linear queries, which are the boxes ``asked``.
+
+    Guarantee: as ``made``, of whose noisy numbers the answers are functions; they agree with each other, exactly.
+    Raises: TooLarge where there are too many answers to lay out what each takes; CertificateRefused.
+    """
+    if not made.noisy:
+        return without_noise(made.name, sensitivity)
+    measured = PartsMeasurement(made)
+    each = zip(_divisors(made, asked), sensitivity.queries.steps, strict=True)
+    divisors = tuple(one * own * measured.steps_per_count for one, own in each)
+    numerators = _numerators(made, measured.blocks, asked)
+    return AdditiveMechanism(made.name, sensitivity, measured.law, IntegerMixing(numerators, divisors, measured))
+
+
+def _divisors(made: NoiseInParts, asked: Sequence[AskedBoxes]) -> list[int]:
+    """(K,): what the numerators of each answer are over."""
+    padded = [one.padded if isinstance(one, Tree) else 1 for one in made.factors]
+    found = [1] * sum(len(one.answers) for one in asked)
+    for one in asked:
+        own = math.prod(padded[place] for place in one.columns) * (1 if made.normal else SHARES)
+        if own * max(padded, default=1) >= _LARGEST:
+            raise TooLarge("noise in so fine a tree is not laid out in 64-bit integers")
+        for answer in one.answers.tolist():
+            found[answer] = own
+    return found
+
+
+def _numerators(made: NoiseInParts, blocks: Sequence[Block], asked: Sequence[AskedBoxes]) -> NDArray[np.int64]:
+    """(K, m): what each answer takes of the noise in each part. Raises: TooLarge."""
+    count, ends = sum(len(one.answers) for one in asked), np.cumsum([0, *(block.size for block in blocks)])
+    if count * int(ends[-1]) > _MOST_ENTRIES:
+        raise TooLarge(
+            f"{count:,} answers that share {ends[-1]:,} noisy numbers are not laid out; at most {_MOST_ENTRIES:,} "
+            "pairs are: ask for them as dx.universe.MarginalQueries, or BoxQueries"
+        )
+    found = np.zeros((count, int(ends[-1])), dtype=np.int64)
+    at = {number: slice(*ends[place : place + 2]) for place, number in enumerate(made.noisy)}
+    for levels, shares in made.averages():
+        for one in asked:
+            if levels.keys() <= {*one.columns}:
+                for number, share in shares.items():
+                    found[one.answers, at[number]] += share * _taken(made.factors, one, levels, made.sums_of(number))
+    return found
+
+
+def _taken(
+    factors: Sequence[Factor], asked: AskedBoxes, levels: Mapping[int, int], sums: Mapping[int, Summing]
+) -> NDArray[np.int64]:
+    """(k, numbers): what boxes take of the part of these levels, as sums of the finer one that is measured."""
+    found = np.ones((len(asked.answers), 1, 1), dtype=np.int64)
+    for place in sorted({*asked.columns, *sums}):
+        own = found[:, 0, :1] * 0 + 1
+        if place in asked.columns:
+            at = asked.columns.index(place)
+            own = factors[place].taken(levels.get(place, 0), asked.lower[:, at], asked.upper[:, at])
+        axis = _onto(sums.get(place), own)
+        found = np.einsum("kgi,khj->kghij", found, axis).reshape(
+            len(found), found.shape[1] * axis.shape[1], found.shape[2] * axis.shape[2]
+        )
+    return found.reshape(len(found), -1)
+
+
+def _onto(sums: Summing | None, own: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(k, groups, inner): what is taken of sums of an attribute, as that of the finer ones that are measured."""
+    if sums is None:
+        return own[:, :, None]
+    if isinstance(sums, FirstLessSecond):
+        return own[:, :1, None]  # the second's is the same, less
+    if isinstance(sums, Siblings):
+        return own.reshape(len(own), sums.groups, -1)[:, :, 1:]  # the first sibling's is what the others lack
+    return np.repeat(own, sums.shape[0] // own.shape[1], axis=1)[:, :, None]
