@@ -37,6 +37,8 @@ MOST_PAIRS: Final = 20_000_000
 """More pairs than this are not kept: half a gigabyte."""
 MOST_ENTRIES: Final = 40_000_000
 """Of the weights of all kinds of records together."""
+MOST_LOOKED_AT: Final = 30_000_000_000
+"""Of the differences of all pairs together: minutes, at every look."""
 _ENTRIES_PER_BLOCK: Final = 1 << 16
 _POOL: Final = 4_000_000
 """Entries of the heaviest differences so far, which are looked at before all others."""
@@ -181,6 +183,7 @@ def paired_changes(metric: Metric, tables: WeightTables) -> PairedChanges:
     """
     kinds = _of_places(metric, tables)
     if kinds is None:
+        _refuse_ends(tables)
         kinds = _of_matrix(metric, tables.matrix()) if tables.is_matrix else _of_tables(metric, tables)
     return _finished(kinds)
 
@@ -196,6 +199,12 @@ def changes_of_places(metric: Metric, tables: WeightTables) -> PairedChanges | N
 
 def _finished(kinds: Kinds) -> PairedChanges:
     refuse_wide(kinds.columns)
+    queries, pairs = kinds.columns.shape[1], len(kinds.bounds)
+    if queries * pairs > MOST_LOOKED_AT:
+        raise TooLarge(
+            f"{pairs:,} pairs of kinds of records would change {queries:,} answers each: {queries * pairs:,} numbers, "
+            f"at most {MOST_LOOKED_AT:,} are looked at; ask fewer queries at once, or coarsen the universe"
+        )
     # Only differences count, and these are numbers nearer to zero.
     kinds = distinct(kinds._replace(columns=kinds.columns - kinds.columns[:1]))
     if np.any(kinds.bounds == 0):
@@ -309,6 +318,13 @@ def _refuse() -> None:
         f"more than {MOST_PAIRS:,} pairs of kinds of records would have to be kept; ask fewer queries at once, or "
         "coarsen the universe"
     )
+
+
+def _refuse_ends(tables: WeightTables) -> None:
+    """Along one attribute the ends of what is counted tell kinds apart, before anything is laid out."""
+    for table in tables.tables:
+        if table.between is not None:
+            _refuse_entries(len(np.unique(np.append(table.between, [0, table.cells]))) - 1, len(table.queries))
 
 
 def _refuse_entries(kinds: int, queries: int) -> None:

@@ -147,7 +147,8 @@ def weights_data(queries: LinearQueries) -> dict[str, Any]:
             f"a plan file cannot hold the {unknown[0]} of queries made in Python: write them as a queries file"
         )
     tables = queries.tables
-    entries = sum((0 if one.stated is None else one.stated.size) + sum(map(len, one.classes)) for one in tables.tables)
+    weights = sum(len(one.queries) * one.cells for one in tables.tables if one.counted is None)
+    entries = weights + sum(len(own) for one in tables.tables for own in one.classes)
     if tables.absent:  # a file holds the weights of all its records
         entries = (queries.count + 1) * queries.size
         tables = tables if entries > MOST_NUMBERS else tables_of_matrix(tables.matrix())
@@ -165,7 +166,7 @@ def weights_data(queries: LinearQueries) -> dict[str, Any]:
                 "queries": one.queries.tolist(),
                 "axes": list(one.axes),
                 "classes": [own.tolist() for own in one.classes],
-                "weights": None if one.stated is None else one.stated.ravel().tolist(),
+                "weights": None if one.counted is not None else one.weights.ravel().tolist(),
                 "counted": None if one.counted is None else one.counted.tolist(),
             }
             for one in tables.tables

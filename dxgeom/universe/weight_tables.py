@@ -10,6 +10,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final, final
 
 import numpy as np
@@ -90,7 +91,7 @@ class WeightTables(Sealed):
     def changed(self, change: Callable[[WeightTable], NDArray[np.int64]]) -> WeightTables:
         """The same tables with other weights; ``change`` gives those of a table, (k, cells)."""
         laid_out = ((table, change(table).reshape(-1, *table.shape)) for table in self.tables)
-        tables = (replace(table, stated=weights, counted=None) for table, weights in laid_out)
+        tables = (replace(table, stated=weights, counted=None, between=None) for table, weights in laid_out)
         return replace(self, tables=tuple(tables))
 
     def only(self, places: Sequence[int]) -> WeightTables:
@@ -99,7 +100,7 @@ class WeightTables(Sealed):
         for table in self.tables:
             mine = np.isin(table.queries, places)
             if mine.any():
-                part = table if mine.all() else replace(table, stated=table.weights[mine], counted=None)
+                part = table if mine.all() else only(table, np.flatnonzero(mine).tolist())
                 kept.append(replace(part, queries=np.searchsorted(places, table.queries[mine])))
         return replace(self, tables=tuple(kept))
 
@@ -172,7 +173,7 @@ class WeightTables(Sealed):
         for table in self.tables:
             shape = (len(table.queries), *table.shape)
             digest.update(repr((table.queries.tolist(), table.axes, shape)).encode())
-            for array in (*table.classes, *table.rows()):
+            for array in chain(table.classes, table.rows()):
                 digest.update(_bytes_of(array))
         return digest.hexdigest()
 

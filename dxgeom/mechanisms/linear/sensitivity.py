@@ -215,8 +215,8 @@ def _changes(metric: Metric, tables: WeightTables) -> Changes:
             return way(metric, tables)
         except TooLarge as error:
             refused = error
-    if refused is not None and tables.is_matrix:
-        raise refused
+    if refused is not None and (tables.is_matrix or len(tables.shared[0]) == 1):
+        raise refused  # along one attribute factors are the pairs once more
     return factored_changes(metric, tables)
 
 
