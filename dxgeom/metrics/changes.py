@@ -12,17 +12,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.differences import ENTRIES_PER_BLOCK, SEPARATES_THE_SAME
-from dxgeom.metrics.generating_pairs import PairClasses, pair_classes_in_families
+from dxgeom.metrics.generating_pairs import PairClasses, pair_classes_in_families, presence_of
 from dxgeom.metrics.metric import Metric
-from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up, round_down
 from dxgeom.numeric.sealed import Sealed, cached_property
+from dxgeom.universe.weight_table import on_shared_classes
 from dxgeom.universe.weight_tables import WeightTables
 
 
@@ -150,6 +151,9 @@ ENTRY_LIMIT = 30_000_000
 """More entries than this are not kept in factors."""
 WORK_LIMIT = 300_000_000
 """More sums than this would have to be compared at every look for the heaviest change."""
+
+_TOGETHER: Final = 1 << 18
+"""What a record is is looked at over all attributes together up to so many cells, else table by table."""
 
 
 class Heaviest(NamedTuple):
@@ -291,16 +295,22 @@ def factored_changes(metric: Metric, tables: WeightTables) -> FactoredChanges:
     Raises: UnboundedLoss when a pair at distance 0 has a difference; TooLarge.
     """
     families: list[_Family] = []
-    kept = 0
     for members in pair_classes_in_families(metric, tables):
         families.append(_family(members[0]) if len(members) == 1 else _family_apart(members))
-        kept += sum(share.changes.entries for share in families[-1].shares)
-        if kept > ENTRY_LIMIT:
-            raise TooLarge(f"the queries' changes have more than {ENTRY_LIMIT:,} entries; ask fewer queries at once")
+        _require_few(families)
+    presence = presence_of(metric, tables)
+    if presence is not None:
+        families.append(_family_of_presence(tables, round_down(presence.epsilon)))
+        _require_few(families)
     changes = FactoredChanges(tables.count, tuple(families))
     if np.any(np.isinf(changes.of_each_query)):
         raise UnboundedLoss(SEPARATES_THE_SAME)
     return changes
+
+
+def _require_few(families: Sequence[_Family]) -> None:
+    if sum(share.changes.entries for family in families for share in family.shares) > ENTRY_LIMIT:
+        raise TooLarge(f"the queries' changes have more than {ENTRY_LIMIT:,} entries; ask fewer queries at once")
 
 
 def _heaviest_of(family: _Family, rates: NDArray[np.float64], most: int) -> Heaviest:
@@ -353,6 +363,24 @@ def _family_apart(members: Sequence[Sequence[PairClasses]]) -> _Family:
         shares.append(_Share((variable,), (changes.count,), blocks[0].tables[0].queries, changes))
     sizes = {variable: share.shape[0] for variable, share in enumerate(shares)}
     return _Family(members[0][0].bounds[:1], tuple(shares), *elimination_of([share.scope for share in shares], sizes))
+
+
+def _family_of_presence(tables: WeightTables, bound: float) -> _Family:
+    """A record that comes or goes moves answers by what it is: one case, whose variables are all its attributes; or,
+    where they are looked at together by too many tables, each table has a record of its own, which adds up to no less.
+    """
+    looking = [table for table in tables.tables if table.axes]
+    shared = [*on_shared_classes(looking), *(table for table in tables.tables if not table.axes)]
+    scopes = [table.axes for table in shared]
+    sizes = {axis: size for table in shared for axis, size in zip(table.axes, table.shape, strict=True)}
+    if elimination_of(scopes, sizes).cells > _TOGETHER:
+        scopes, sizes = [(place,) for place in range(len(shared))], {p: one.cells for p, one in enumerate(shared)}
+    each = zip(scopes, shared, strict=True)
+    shares = [
+        _Share(scope, tuple(sizes[one] for one in scope), table.queries, sparse_rows(np.abs(table.flat.T)))
+        for scope, table in each
+    ]
+    return _Family(np.array([bound]), tuple(shares), *elimination_of(scopes, sizes))
 
 
 def _sizes(blocks: Sequence[PairClasses], place: int) -> SparseRows:

@@ -24,7 +24,7 @@ from dxgeom.metrics.combinations import (
     SumMetric,
 )
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, PartitionMetric, StarMetric, ValueSensitivityMetric
-from dxgeom.metrics.generating_pairs import classes_of_records
+from dxgeom.metrics.generating_pairs import classes_of_records, kinds_of_elements
 from dxgeom.metrics.metric import Metric, all_pairs, gathered
 from dxgeom.metrics.near_places import TREE_FROM, nearest_at_all
 from dxgeom.metrics.points import PointsMetric
@@ -133,24 +133,28 @@ def l1_diameter_of_tables(tables: WeightTables, weights: NDArray[np.float64]) ->
     else the sum over the tables, which is never smaller."""
     if tables.is_matrix:
         return l1_diameter(tables.matrix(), weights)
-    if tables.count <= _LISTED_QUERIES:
-        try:
+    try:
+        if tables.absent:
+            return l1_diameter(kinds_of_elements(tables)[0].T, weights)
+        if tables.count <= _LISTED_QUERIES:
             return l1_diameter(classes_of_records(tables), weights)
-        except TooLarge:
-            pass
-    return math.nextafter(
-        math.fsum(_l1_diameter_of_table(table, weights[table.queries]) for table in tables.tables), math.inf
-    )
+    except TooLarge:
+        pass
+    each = (_l1_diameter_of_table(table, weights[table.queries], tables.absent) for table in tables.tables)
+    return math.nextafter(math.fsum(each), math.inf)
 
 
-def _l1_diameter_of_table(table: WeightTable, weights: NDArray[np.float64]) -> float:
-    """Where a table is large, the sum of its queries' ranges or of its two longest columns, *rounded up*."""
+def _l1_diameter_of_table(table: WeightTable, weights: NDArray[np.float64], absent: bool) -> float:
+    """Where a table is large, the sum of its queries' ranges or of its two longest columns, *rounded up*; ``absent``:
+    with a column of zeros besides."""
+    nobody = np.zeros((len(weights), int(absent)), dtype=np.int64)
     if table.flat.size <= _SMALL_TABLE:
-        return l1_diameter(table.flat, weights)
+        return l1_diameter(np.concatenate([table.flat, nobody], axis=1), weights)
     lengths = np.zeros(table.flat.shape[1])
     for row, weight in zip(table.flat, weights, strict=True):
         lengths += weight * np.abs(row)
-    ranges = float(weights @ np.ptp(table.flat, axis=1))
+    low, high = table.extremes
+    ranges = float(weights @ (np.maximum(high, 0) - np.minimum(low, 0) if absent else high - low))
     return min(float(np.sort(lengths)[-2:].sum()), ranges) * (1 + 4 * (len(weights) + 4) * UNIT_ROUNDOFF)
 
 

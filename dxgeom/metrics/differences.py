@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.generating_pairs import (
     PairClasses,
+    classes_of_records,
+    kinds_of_elements,
     least_by_pair,
     pair_classes_of,
     pairs_of_kinds,
+    presence_of,
     refuse_cells,
     refuse_pairs,
 )
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.numeric.arrays import distinct_rows, first_of_each_kind, kinds_of_rows, least_by_row
+from dxgeom.numeric.rounding import round_down
 from dxgeom.universe.weight_tables import WeightTables
 
 DISTINCT_LIMIT = 5_000_000
@@ -59,7 +63,30 @@ def differences_of_tables(metric: Metric, tables: WeightTables) -> Differences:
     """
     if tables.is_matrix:
         return generating_differences(metric, tables.matrix())
-    return _collected(_of_moves(pair_classes_of(metric, tables), tables.count), tables.count)
+    return _collected(_of_tables(metric, tables), tables.count)
+
+
+def _of_tables(metric: Metric, tables: WeightTables) -> Iterator[Differences]:
+    kinds = kinds_along(metric, tables) if tables.absent else None
+    if kinds is not None:
+        yield from _of_kinds(*kinds)
+        return
+    yield from _of_moves(pair_classes_of(metric, tables), tables.count)
+    presence = presence_of(metric, tables)
+    if presence is not None:
+        columns = classes_of_records(tables).T
+        yield columns, np.full(len(columns), round_down(presence.epsilon))
+
+
+def kinds_along(metric: Metric, tables: WeightTables) -> tuple[Metric, NDArray[np.int64], NDArray[np.int64]] | None:
+    """The metric without attributes that no query looks at, the weights (R, K) of each kind of records, and the kind
+    (N',) of every record that is left; None where record types or kinds are too many to go through one by one."""
+    try:
+        columns, which = kinds_of_elements(tables)
+    except TooLarge:
+        return None
+    fewer, left = without_idle_attributes(metric, which[None])
+    return fewer, columns, left[0]
 
 
 def differences_of_some(differences: NDArray[np.int64], bounds: NDArray[np.float64], places: list[int]) -> Differences:
@@ -95,7 +122,10 @@ def _merged(parts: list[Differences], queries: int) -> Differences:
 
 def _of_matrix(metric: Metric, values: NDArray[np.int64]) -> Iterator[Differences]:
     metric, values = without_idle_attributes(metric, values)
-    columns, which = distinct_rows(values.T)
+    yield from _of_kinds(metric, *distinct_rows(values.T))
+
+
+def _of_kinds(metric: Metric, columns: NDArray[np.int64], which: NDArray[np.int64]) -> Iterator[Differences]:
     for pairs in pairs_of_kinds(metric, which):
         first, second, bounds = least_by_pair(pairs)
         yield columns[first] - columns[second], bounds

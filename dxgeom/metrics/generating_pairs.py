@@ -7,8 +7,8 @@ So pairs of *classes* are enough, and there are few of them even where there are
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, final
 
 import numpy as np
@@ -36,7 +36,13 @@ from dxgeom.metrics.near_places import few_kinds, nearest_of_kinds
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.numeric.arrays import distinct_rows, first_of_each_kind, kinds_of_rows, least_by_row
 from dxgeom.numeric.rounding import round_down
-from dxgeom.universe.weight_table import WeightTable, on_shared_classes, shared_classes
+from dxgeom.universe.weight_table import (
+    MOST_WEIGHTS,
+    WeightTable,
+    on_shared_classes,
+    refuse_too_many,
+    shared_classes,
+)
 from dxgeom.universe.weight_tables import WeightTables
 
 PAIR_LIMIT = 1_000_000_000
@@ -258,12 +264,38 @@ class PairClasses:
 
 
 def pair_classes_of(metric: Metric, tables: WeightTables) -> Iterator[PairClasses]:
-    """All generating pairs that some query can see, in blocks; of equal ones in a block, that with the least bound.
+    """All generating pairs of records that some query can see, in blocks; of equal ones in a block, that with the least
+    bound. Those with the absent record are told by :func:`presence_of`.
 
     Raises: TooLarge.
     """
-    for run in _runs(metric, tables.shape, tuple(range(len(tables.shape)))):
-        yield from _moves(run, tables)
+    presence = presence_of(metric, tables)
+    for run in _runs(presence.inner if presence else metric, tables.shape, tuple(range(len(tables.shape)))):
+        for moves in _moves(run, tables):
+            yield from _nearer(moves, presence)
+
+
+def presence_of(metric: Metric, tables: WeightTables) -> PresenceMetric | None:
+    """The rule about presence, where tables have an absent record beside all others; None where they have none.
+
+    Raises: TooLarge where the metric has that record among all others.
+    """
+    if not tables.absent:
+        return None
+    if isinstance(metric, PresenceMetric):
+        return metric
+    raise TooLarge("only under a rule about presence are weights not laid out that are 0 for the absent record")
+
+
+def _nearer(moves: PairClasses, presence: PresenceMetric | None) -> Iterator[PairClasses]:
+    """Those pairs that the way through the absent record does not give already."""
+    if presence is None:
+        yield moves
+        return
+    kept = presence.nearer_than_through_absence(moves.bounds)
+    if np.any(kept):
+        first, second, bounds = moves.first[kept], moves.second[kept], moves.bounds[kept]
+        yield replace(moves, first=first, second=second, bounds=bounds)
 
 
 def pair_classes_in_families(metric: Metric, tables: WeightTables) -> Iterator[list[list[PairClasses]]]:
@@ -274,16 +306,17 @@ def pair_classes_in_families(metric: Metric, tables: WeightTables) -> Iterator[l
     to be added up. No pair of records causes more than that sum; for marginal tables some pair does cause that much.
     Raises: TooLarge.
     """
-    for run in _runs(metric, tables.shape, tuple(range(len(tables.shape)))):
+    presence = presence_of(metric, tables)
+    for run in _runs(presence.inner if presence else metric, tables.shape, tuple(range(len(tables.shape)))):
         seen = [table for table in tables.tables if any(axis in run.axes for axis in table.axes)]
         apart = isinstance(run.metric, DiscreteMetric) and len(seen) > 1 and _kinds(seen, run) > _LISTED_TOGETHER
         members = [WeightTables(tables.shape, (table,)) for table in seen] if apart else [tables]
-        family = [_kept(_moves(run, member)) for member in members]
+        family = [_kept(one for moves in _moves(run, member) for one in _nearer(moves, presence)) for member in members]
         if all(family):
             yield family
 
 
-def _kept(blocks: Iterator[PairClasses]) -> list[PairClasses]:
+def _kept(blocks: Iterable[PairClasses]) -> list[PairClasses]:
     kept, pairs = [], 0
     for moves in blocks:
         pairs += moves.bounds.size
@@ -316,6 +349,36 @@ def classes_of_records(tables: WeightTables) -> NDArray[np.int64]:
         if not table.axes:
             weights[table.queries] = table.flat
     return weights
+
+
+def kinds_of_elements(tables: WeightTables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(kinds, K) and (N,): the weights of each kind of records, in lexicographic order, and the kind of every record;
+    *exact*, as of the matrix laid out.
+
+    Of a workload over attributes only cells are laid out that queries tell apart.
+    Raises: TooLarge.
+    """
+    if tables.is_matrix:
+        return distinct_rows(tables.matrix().T)
+    axes, shared = tables.shared
+    shape = tuple(int(own.max()) + 1 for own in shared)
+    refuse_too_many(tables.count, math.prod(shape) + tables.absent)
+    if tables.count * tables.size > MOST_WEIGHTS:
+        refuse_cells(tables.size)
+    columns = np.zeros((math.prod(shape) + tables.absent, tables.count), dtype=np.int64)
+    cells = np.arange(math.prod(shape)).reshape(shape)
+    codes = dict(zip(axes, np.unravel_index(cells.ravel(), shape) if axes else (), strict=True))
+    for table in tables.tables:
+        own = [tables.class_in(table, axis)[codes[axis]] for axis in table.axes]
+        there = table.flat.T[np.ravel_multi_index(own, table.shape)] if table.axes else table.flat.T
+        columns[: len(cells.ravel()), table.queries] = there
+    distinct, which = distinct_rows(columns)
+    of_cells = which[: math.prod(shape)].reshape(shape)
+    for axis, classes in zip(axes, shared, strict=True):
+        of_cells = of_cells.take(classes, axis=axes.index(axis))
+    spread = [of_cells.shape[axes.index(axis)] if axis in axes else 1 for axis, size in enumerate(tables.shape)]
+    everywhere = np.broadcast_to(of_cells.reshape(spread), tables.shape).ravel()
+    return distinct, np.concatenate([everywhere, which[math.prod(shape) :]])
 
 
 class _Run(NamedTuple):

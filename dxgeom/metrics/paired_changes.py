@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -12,14 +13,23 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.changes import Changes, Heaviest, ListedChanges, largest_first
-from dxgeom.metrics.differences import SEPARATES_THE_SAME, refuse_wide, surroundings_of
-from dxgeom.metrics.generating_pairs import Kinds, PairClasses, distinct, least_by_pair, pair_classes_of, pairs_of_kinds
+from dxgeom.metrics.combinations import PresenceMetric
+from dxgeom.metrics.differences import SEPARATES_THE_SAME, kinds_along, refuse_wide, surroundings_of
+from dxgeom.metrics.generating_pairs import (
+    Kinds,
+    PairClasses,
+    distinct,
+    least_by_pair,
+    pair_classes_of,
+    pairs_of_kinds,
+    presence_of,
+)
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.near_places import TREE_FROM, few_kinds, near_pairs
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.numeric.arrays import distinct_rows
-from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up, round_down
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.weight_tables import WeightTables
 
@@ -27,6 +37,8 @@ MOST_PAIRS: Final = 20_000_000
 """More pairs than this are not kept: half a gigabyte."""
 MOST_ENTRIES: Final = 40_000_000
 """Of the weights of all kinds of records together."""
+MOST_LOOKED_AT: Final = 30_000_000_000
+"""Of the differences of all pairs together: minutes, at every look."""
 _ENTRIES_PER_BLOCK: Final = 1 << 16
 _POOL: Final = 4_000_000
 """Entries of the heaviest differences so far, which are looked at before all others."""
@@ -171,6 +183,7 @@ def paired_changes(metric: Metric, tables: WeightTables) -> PairedChanges:
     """
     kinds = _of_places(metric, tables)
     if kinds is None:
+        _refuse_ends(tables)
         kinds = _of_matrix(metric, tables.matrix()) if tables.is_matrix else _of_tables(metric, tables)
     return _finished(kinds)
 
@@ -186,6 +199,12 @@ def changes_of_places(metric: Metric, tables: WeightTables) -> PairedChanges | N
 
 def _finished(kinds: Kinds) -> PairedChanges:
     refuse_wide(kinds.columns)
+    queries, pairs = kinds.columns.shape[1], len(kinds.bounds)
+    if queries * pairs > MOST_LOOKED_AT:
+        raise TooLarge(
+            f"{pairs:,} pairs of kinds of records would change {queries:,} answers each: {queries * pairs:,} numbers, "
+            f"at most {MOST_LOOKED_AT:,} are looked at; ask fewer queries at once, or coarsen the universe"
+        )
     # Only differences count, and these are numbers nearer to zero.
     kinds = distinct(kinds._replace(columns=kinds.columns - kinds.columns[:1]))
     if np.any(kinds.bounds == 0):
@@ -206,32 +225,54 @@ def _of_places(metric: Metric, tables: WeightTables, of_many_kinds: bool = False
 
 def _of_matrix(metric: Metric, values: NDArray[np.int64]) -> Kinds:
     metric, values = without_idle_attributes(metric, values)
-    columns, which = distinct_rows(values.T)
+    return _of_kinds(metric, *distinct_rows(values.T))
+
+
+def _of_kinds(metric: Metric, columns: NDArray[np.int64], which: NDArray[np.int64]) -> Kinds:
     _refuse_entries(columns.shape[0], columns.shape[1])
     blocks = (least_by_pair(pairs) for pairs in pairs_of_kinds(metric, which))
     return Kinds(columns, *_gathered((pairs.first, pairs.second, pairs.bound) for pairs in blocks))
 
 
 def _of_tables(metric: Metric, tables: WeightTables) -> Kinds:
+    known = kinds_along(metric, tables) if tables.absent else None
+    if known is not None:
+        return _of_kinds(*known)
     axes, shared = tables.shared
     shape = tuple(int(own.max()) + 1 for own in shared)
-    if math.prod(shape) >= 2**62:
+    nobody = math.prod(shape)
+    if nobody >= 2**62:
         raise TooLarge("the queries tell too many kinds of records apart to number them")
-    triples = _gathered(
+    presence = presence_of(metric, tables)
+    if presence is not None:  # every cell is of a pair with nobody
+        _refuse_entries(nobody + 1, tables.count)
+    blocks = (
         block
         for moves in pair_classes_of(metric, tables)
         for block in _placed(moves, dict(zip(axes, shared, strict=True)), shape)
     )
+    triples = _gathered(chain(blocks, _with_nobody(presence, nobody)))
     used, ends = np.unique(np.concatenate(triples[:2]), return_inverse=True)
     _refuse_entries(len(used), tables.count)
-    codes = dict(zip(axes, np.unravel_index(used, shape) if axes else (), strict=True))
+    there = used[used < nobody]  # the absent record is behind all others
+    codes = dict(zip(axes, np.unravel_index(there, shape) if axes else (), strict=True))
     columns = np.zeros((len(used), tables.count), dtype=np.int64)
     for table in tables.tables:
         if table.axes:
             own = [tables.class_in(table, axis)[codes[axis]] for axis in table.axes]
-            columns[:, table.queries] = table.flat.T[np.ravel_multi_index(own, table.shape)]
+            columns[: len(there), table.queries] = table.flat.T[np.ravel_multi_index(own, table.shape)]
+        elif tables.absent:
+            columns[: len(there), table.queries] = table.flat.T
     ends = ends.reshape(2, -1)
     return Kinds(columns, ends[0], ends[1], triples[2])
+
+
+def _with_nobody(presence: PresenceMetric | None, nobody: int) -> Iterator[_Triple]:
+    """Each cell, as a pair with the absent record."""
+    if presence is None:
+        return
+    cells = np.arange(nobody)
+    yield cells, np.full_like(cells, nobody), np.full(nobody, round_down(presence.epsilon))
 
 
 _Triple: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -277,6 +318,13 @@ def _refuse() -> None:
         f"more than {MOST_PAIRS:,} pairs of kinds of records would have to be kept; ask fewer queries at once, or "
         "coarsen the universe"
     )
+
+
+def _refuse_ends(tables: WeightTables) -> None:
+    """Along one attribute the ends of what is counted tell kinds apart, before anything is laid out."""
+    for table in tables.tables:
+        if table.between is not None:
+            _refuse_entries(len(np.unique(np.append(table.between, [0, table.cells]))) - 1, len(table.queries))
 
 
 def _refuse_entries(kinds: int, queries: int) -> None:

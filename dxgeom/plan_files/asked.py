@@ -24,7 +24,7 @@ from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, on_shared_classes, with_axes
-from dxgeom.universe.weight_tables import WeightTables
+from dxgeom.universe.weight_tables import WeightTables, tables_of_matrix
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -147,7 +147,11 @@ def weights_data(queries: LinearQueries) -> dict[str, Any]:
             f"a plan file cannot hold the {unknown[0]} of queries made in Python: write them as a queries file"
         )
     tables = queries.tables
-    entries = sum((0 if one.stated is None else one.stated.size) + sum(map(len, one.classes)) for one in tables.tables)
+    weights = sum(len(one.queries) * one.cells for one in tables.tables if one.counted is None)
+    entries = weights + sum(len(own) for one in tables.tables for own in one.classes)
+    if tables.absent:  # a file holds the weights of all its records
+        entries = (queries.count + 1) * queries.size
+        tables = tables if entries > MOST_NUMBERS else tables_of_matrix(tables.matrix())
     if entries + queries.count > MOST_NUMBERS:
         raise TooLarge(
             f"these queries have {entries:,} weights, a plan file holds {MOST_NUMBERS:,}: write them as a queries file "
@@ -162,7 +166,7 @@ def weights_data(queries: LinearQueries) -> dict[str, Any]:
                 "queries": one.queries.tolist(),
                 "axes": list(one.axes),
                 "classes": [own.tolist() for own in one.classes],
-                "weights": None if one.stated is None else one.stated.ravel().tolist(),
+                "weights": None if one.counted is not None else one.weights.ravel().tolist(),
                 "counted": None if one.counted is None else one.counted.tolist(),
             }
             for one in tables.tables

@@ -50,7 +50,7 @@ _TOTAL = Objective("mse")
 _DEFAULT = PlanOptions()
 _MOST_IN_BLOCKS = 24
 """Beyond, hulls of blocks gain about a hundredth over rotated Laplace noise, and take longest of all."""
-_FEW_BOXES = 400
+FEW_BOXES = 400
 """For so many queries there are shapes that are better, and nobody has to look whether they are boxes."""
 
 BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
@@ -156,7 +156,7 @@ class CandidateBuilder:
     @property
     def asks_boxes(self) -> bool:
         """Whether they are boxes, and so many that other shapes may be worse."""
-        return len(self.sensitivity.queries.names) > _FEW_BOXES and self.in_boxes.asked
+        return len(self.sensitivity.queries.names) > FEW_BOXES and self.in_boxes.asked
 
     @cached_property
     def in_boxes(self) -> BoxCandidates:

@@ -9,12 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from dxgeom.arguments import require
-from dxgeom.errors import UnsupportedCombination, WrongArgument
+from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.shapes.hulls import FACETS, coordinate_bounds, require_norm_ball
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidate_builder import FEW_BOXES, CandidateBuilder
 from dxgeom.planner.candidates import require_known
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
@@ -192,7 +192,32 @@ def plan(
         from dxgeom.planner.tasks.with_options import family_with
 
         return family_with(plan, metric, queries, options, objective, amount, said=(importance, errors))
-    return _of_answers(metric, queries, options, objective, importance, errors)
+    return _by_cost(metric, queries, options, objective, importance, errors)
+
+
+def _by_cost(
+    metric: VerifiedMetric,
+    queries: LinearQueries,
+    options: PlanOptions,
+    objective: ObjectiveName,
+    importance: Sequence[Amount] | None,
+    errors: Sequence[Amount] | Mapping[str, Amount] | None,
+) -> Plan | BoxPlan:
+    """Noise in the answers; or in boxes that they share, where weights are too many for that, and these are boxes."""
+    found: Plan | TooLarge
+    try:
+        found = _of_answers(metric, queries, options, objective, importance, errors)
+    except TooLarge as refused:
+        found = refused
+    if options.mechanism == AUTO and queries.count > FEW_BOXES:
+        from dxgeom.planner.boxes.in_place import in_boxes_instead
+
+        instead = in_boxes_instead(metric, queries, options, objective, importance, errors, found)
+        if instead is not None:
+            return instead
+    if isinstance(found, TooLarge):
+        raise found
+    return found
 
 
 def _of_answers(

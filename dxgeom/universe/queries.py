@@ -86,7 +86,8 @@ class LinearQueries(Sealed):
         _require(all(unit > 0 for unit in self.units), "units are positive")
         low, high = self.tables.extremes
         _require(max(int(high.max()), -int(low.min())) < LARGEST_NUMERATOR, TOO_WIDE)
-        fits = self.universe is None or self.universe.size == self.size
+        own = self.universe is None or self.universe.presence or not self.tables.absent
+        fits = self.universe is None or (self.universe.size == self.size and own)
         _require(fits, f"queries have one weight per record type, found {self.size}")
         if self.importance is not None:
             positive = len(self.importance) == self.count and all(factor > 0 for factor in self.importance)
@@ -97,7 +98,7 @@ class LinearQueries(Sealed):
         _require(len(self.origins) in (0, self.count), "every query has one origin, or none has")
         absent = None if self.universe is None else self.universe.absent
         if absent is not None:
-            require_nothing_for_absence(self.numerators, absent)
+            require_nothing_for_absence(self.tables, absent)
             _require(self.records is None, "where records may be absent, no query divides by their number")
 
     @classmethod

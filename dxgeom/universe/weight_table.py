@@ -23,6 +23,7 @@ LARGEST_NUMERATOR = 2**52
 MOST_WEIGHTS = 200_000_000
 """More weights than this are not laid out in memory."""
 _CELLS_AT_ONCE = 1 << 20
+_SUMS_BELOW = 2.0**62
 
 
 @final
@@ -32,7 +33,8 @@ class WeightTable(Sealed):
 
     ``queries`` (k,): their places in the workload; ``axes``: the places of the attributes, increasing; ``classes``: for
     each axis the class of every code, 0, 1, … with none left out. The weights are ``stated`` (k, classes of axis 1, …),
-    int64; or that is None, and each query counts one cell of the table, that of the place ``counted`` (k,).
+    int64; or that is None, and each query counts one cell of the table, that of the place ``counted`` (k,); or, of a
+    table over one axis, the classes ``between`` (2, k) the first one inside and the first beyond.
     """
 
     queries: NDArray[np.int64]
@@ -40,6 +42,7 @@ class WeightTable(Sealed):
     classes: tuple[NDArray[np.int64], ...] = field(repr=False)
     stated: NDArray[np.int64] | None = field(repr=False)
     counted: NDArray[np.int64] | None = field(repr=False, default=None)
+    between: NDArray[np.int64] | None = field(repr=False, default=None)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -71,7 +74,13 @@ class WeightTable(Sealed):
             return False
         if self.stated is not None:
             laid_out = (len(self.queries), *self.shape)
-            return self.counted is None and self.stated.dtype == np.int64 and self.stated.shape == laid_out
+            alone = self.counted is None and self.between is None
+            return alone and self.stated.dtype == np.int64 and self.stated.shape == laid_out
+        if self.between is not None:
+            lower, upper = self.between
+            whole = self.between.dtype == np.int64 and self.between.shape == (2, len(self.queries))
+            proper = whole and bool(np.all((lower >= 0) & (lower < upper) & (upper <= self.cells)))
+            return self.counted is None and len(self.axes) == 1 and proper
         counted = self.queries if self.counted is None else self.counted
         inside = counted.shape == self.queries.shape and bool(np.all((counted >= 0) & (counted < self.cells)))
         return self.counted is not None and inside
@@ -86,6 +95,9 @@ class WeightTable(Sealed):
         """(k,): the only cell that each query counts, once; None where some query does not count just one."""
         if self.counted is not None:
             return self.counted
+        if self.between is not None:
+            lower, upper = self.between
+            return lower if np.all(upper == lower + 1) else None
         single = np.all((self.flat.sum(axis=1) == 1) & (self.flat.min(axis=1) >= 0))
         return np.asarray(self.flat.argmax(axis=1)) if single else None
 
@@ -98,20 +110,26 @@ class WeightTable(Sealed):
     @property
     def extremes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(k,) and (k,): the smallest and the largest weight of each query."""
-        if self.counted is None:
+        if self.stated is not None:
             return self.flat.min(axis=1), self.flat.max(axis=1)
-        ones = np.ones(len(self.queries), dtype=np.int64)
-        return ones * (self.cells == 1), ones
+        inside = np.ones(len(self.queries), dtype=np.int64)
+        if self.between is not None:
+            inside = self.between[1] - self.between[0]
+        return (inside == self.cells).astype(np.int64), np.ones_like(inside)
 
     def totals(self, counts: NDArray[np.int64]) -> list[int]:
         """Each query's exact sum over a histogram of the cells."""
-        if self.counted is None:
+        if self.counted is not None:
+            return [int(total) for total in counts[self.counted]]
+        if self.between is None:
             return integer_totals(self.flat, counts)
-        return [int(total) for total in counts[self.counted]]
+        small = np.abs(counts.astype(np.float64)).sum() < _SUMS_BELOW
+        below = np.concatenate([[0], np.cumsum(counts if small else counts.astype(object))])
+        return [int(total) for total in below[self.between[1]] - below[self.between[0]]]
 
     def rows(self) -> Iterator[NDArray[np.int64]]:
         """The weights as in :attr:`flat`, some queries at a time."""
-        if self.counted is None:
+        if self.stated is not None:
             yield self.flat
             return
         at_once = max(_CELLS_AT_ONCE // self.cells, 1)
@@ -119,6 +137,10 @@ class WeightTable(Sealed):
             yield self._laid_out(slice(first, first + at_once))
 
     def _laid_out(self, queries: slice) -> NDArray[np.int64]:
+        if self.between is not None:
+            lower, upper = self.between[:, queries, None]
+            classes = np.arange(self.cells)
+            return np.asarray((classes >= lower) & (classes < upper), dtype=np.int64)
         counted = () if self.counted is None else self.counted[queries]
         laid_out = np.zeros((len(counted), self.cells), dtype=np.int64)
         laid_out[np.arange(len(counted)), counted] = 1
@@ -143,6 +165,13 @@ def counts_of_cells(axes: Sequence[int], classes: Sequence[NDArray[np.int64]]) -
     cells = np.ravel_multi_index(tuple(each[order]), kept) if kept else np.zeros(1, dtype=np.int64)
     own = tuple(classes[place] for place in order)
     return WeightTable(np.arange(each.shape[1]), tuple(axis for axis, _ in looking), own, None, np.asarray(cells))
+
+
+def counts_between(
+    axis: int, classes: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64]
+) -> WeightTable:
+    """For each pair of ends one count of the classes of an attribute from the one to before the other."""
+    return WeightTable(np.arange(len(lower)), (axis,), (classes,), None, None, np.stack([lower, upper]))
 
 
 def tabulated(axes: Sequence[int], weights: NDArray[Any]) -> WeightTable:
@@ -202,7 +231,8 @@ def only(table: WeightTable, places: Sequence[int]) -> WeightTable:
     """The queries at these rising places, as they were kept."""
     counted = None if table.counted is None else table.counted[list(places)]
     stated = None if table.stated is None else table.stated[list(places)]
-    return WeightTable(np.arange(len(places)), table.axes, table.classes, stated, counted)
+    between = None if table.between is None else table.between[:, list(places)]
+    return WeightTable(np.arange(len(places)), table.axes, table.classes, stated, counted, between)
 
 
 def refuse_too_many(queries: int, cells: int) -> None:

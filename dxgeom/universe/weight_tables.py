@@ -1,15 +1,17 @@
 """The integer weights of whole workloads: tables below each other, over any universe.
 
-A universe is a product of attributes, or listed records, and perhaps an absent one.
+A universe is a product of attributes, or listed records, and perhaps an absent one: that is a coordinate of its own,
+beside all of the product, so nothing has to be laid out for it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from itertools import chain
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +21,17 @@ from dxgeom.numeric.arrays import summed_by_class
 from dxgeom.numeric.sealed import Sealed, cached_property
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import (
+    MOST_WEIGHTS,
     WeightTable,
     class_of_shared,
+    only,
     refuse_too_many,
     shared_classes,
     tabulated,
     with_axes,
 )
+
+_ENTRIES_AT_ONCE: Final = 1 << 20
 
 
 @final
@@ -33,11 +39,13 @@ from dxgeom.universe.weight_table import (
 class WeightTables(Sealed):
     """The integer weights of K queries over the product of attributes with ``shape`` values, as tables.
 
-    Every query is in exactly one table. A plain matrix is one table over one attribute.
+    Every query is in exactly one table. A plain matrix is one table over one attribute. ``absent``: whether there is
+    one record type more, the last, which is no record; every query gives it the weight 0.
     """
 
     shape: tuple[int, ...]
     tables: tuple[WeightTable, ...]
+    absent: bool = False
 
     @property
     def count(self) -> int:
@@ -46,15 +54,15 @@ class WeightTables(Sealed):
 
     @property
     def size(self) -> int:
-        """The number N of record types."""
-        return math.prod(self.shape)
+        """The number N of record types, with the absent one."""
+        return math.prod(self.shape) + self.absent
 
     @property
     def is_matrix(self) -> bool:
         """Whether this is one table over all values of the only attribute, its queries and they in order: a plain
         matrix."""
         (table, *others) = self.tables
-        whole = len(self.shape) == 1 and not others and table.shape == self.shape
+        whole = len(self.shape) == 1 and not others and table.shape == self.shape and not self.absent
         ordered = whole and np.array_equal(table.queries, np.arange(len(table.queries)))
         return ordered and bool(np.all(table.classes[0] == np.arange(self.size)))
 
@@ -70,7 +78,7 @@ class WeightTables(Sealed):
         low, high = np.empty(self.count, dtype=np.int64), np.empty(self.count, dtype=np.int64)
         for table in self.tables:
             low[table.queries], high[table.queries] = table.extremes
-        return low, high
+        return (np.minimum(low, 0), np.maximum(high, 0)) if self.absent else (low, high)
 
     @cached_property
     def table_of_each(self) -> NDArray[np.int64]:
@@ -83,8 +91,8 @@ class WeightTables(Sealed):
     def changed(self, change: Callable[[WeightTable], NDArray[np.int64]]) -> WeightTables:
         """The same tables with other weights; ``change`` gives those of a table, (k, cells)."""
         laid_out = ((table, change(table).reshape(-1, *table.shape)) for table in self.tables)
-        tables = (replace(table, stated=weights, counted=None) for table, weights in laid_out)
-        return WeightTables(self.shape, tuple(tables))
+        tables = (replace(table, stated=weights, counted=None, between=None) for table, weights in laid_out)
+        return replace(self, tables=tuple(tables))
 
     def only(self, places: Sequence[int]) -> WeightTables:
         """The queries at these rising places, in that order."""
@@ -92,9 +100,9 @@ class WeightTables(Sealed):
         for table in self.tables:
             mine = np.isin(table.queries, places)
             if mine.any():
-                part = table if mine.all() else replace(table, stated=table.weights[mine], counted=None)
+                part = table if mine.all() else only(table, np.flatnonzero(mine).tolist())
                 kept.append(replace(part, queries=np.searchsorted(places, table.queries[mine])))
-        return WeightTables(self.shape, tuple(kept))
+        return replace(self, tables=tuple(kept))
 
     def matrix(self) -> NDArray[np.int64]:
         """The weights laid out, (K, N).
@@ -104,11 +112,24 @@ class WeightTables(Sealed):
         if self.is_matrix:
             return self.tables[0].weights
         refuse_too_many(self.count, self.size)
-        laid_out = np.empty((self.count, *self.shape), dtype=np.int64)
+        return self._laid_out(0, self.count)
+
+    def _laid_out(self, first: int, beyond: int) -> NDArray[np.int64]:
+        """The weights of the queries at these places, (beyond − first, N)."""
+        laid_out = np.zeros((beyond - first, self.size), dtype=np.int64)
+        grid = laid_out[:, : math.prod(self.shape)].reshape(beyond - first, *self.shape) if not self.absent else None
         for table in self.tables:
-            by_code = table.weights[np.ix_(np.arange(len(table.queries)), *table.classes)]
-            laid_out[table.queries] = with_axes(by_code, table.axes, range(len(self.shape)))
-        return laid_out.reshape(self.count, -1)
+            mine = np.flatnonzero((table.queries >= first) & (table.queries < beyond))
+            if not mine.size:
+                continue
+            weights = (table if len(mine) == len(table.queries) else only(table, mine.tolist())).weights
+            by_code = weights[np.ix_(np.arange(len(mine)), *table.classes)]
+            over_all, places = with_axes(by_code, table.axes, range(len(self.shape))), table.queries[mine] - first
+            if grid is not None:
+                grid[places] = over_all
+            else:
+                laid_out[places, :-1] = np.broadcast_to(over_all, (len(mine), *self.shape)).reshape(len(mine), -1)
+        return laid_out
 
     def totals(self, counts: NDArray[np.int64]) -> list[int]:
         """Σ_i weight[k, i]·counts[i] for each query, exactly.
@@ -117,7 +138,7 @@ class WeightTables(Sealed):
         """
         found: dict[int, int] = {}
         axes, shared = self.shared
-        grid = counts.reshape(self.shape)
+        grid = (counts[:-1] if self.absent else counts).reshape(self.shape)
         for axis in range(len(self.shape)):
             grid = summed_by_class(grid, axis, shared[axes.index(axis)] if axis in axes else None)
         for table in self.tables:
@@ -144,14 +165,36 @@ class WeightTables(Sealed):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the shape and all tables."""
-        digest = hashlib.sha256(repr(self.shape).encode())
+        """SHA-256 of the shape and all tables; with an absent record, of the same weights as a plain matrix, as long as
+        so many are laid out: what was remembered under that digest is known by it."""
+        if self.absent and self.count * self.size <= MOST_WEIGHTS:
+            return self._digest_as_matrix
+        digest = hashlib.sha256(repr((self.shape, "and no record") if self.absent else self.shape).encode())
         for table in self.tables:
             shape = (len(table.queries), *table.shape)
             digest.update(repr((table.queries.tolist(), table.axes, shape)).encode())
-            for array in (*table.classes, *table.rows()):
-                digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+            for array in chain(table.classes, table.rows()):
+                digest.update(_bytes_of(array))
         return digest.hexdigest()
+
+    @cached_property
+    def _digest_as_matrix(self) -> str:
+        digest = hashlib.sha256(repr((self.size,)).encode())
+        digest.update(repr((list(range(self.count)), (0,), (self.count, self.size))).encode())
+        digest.update(_bytes_of(np.arange(self.size)))
+        for rows in self._rows():
+            digest.update(_bytes_of(rows))
+        return digest.hexdigest()
+
+    def _rows(self) -> Iterator[NDArray[np.int64]]:
+        """All weights, some queries at a time."""
+        at_once = max(1, _ENTRIES_AT_ONCE // self.size)
+        for first in range(0, self.count, at_once):
+            yield self._laid_out(first, min(first + at_once, self.count))
+
+
+def _bytes_of(array: NDArray[Any]) -> bytes:
+    return np.ascontiguousarray(array, dtype="<i8").tobytes()
 
 
 def tables_of_matrix(matrix: NDArray[np.int64]) -> WeightTables:
@@ -160,29 +203,30 @@ def tables_of_matrix(matrix: NDArray[np.int64]) -> WeightTables:
     return WeightTables((size,), (WeightTable(np.arange(count), (0,), (np.arange(size),), matrix),))
 
 
-def over_attributes(tables: WeightTables, shape: tuple[int, ...]) -> WeightTables:
-    """The same queries over the product of attributes of this ``shape``, where they were a plain matrix."""
-    if tables.shape == shape or not tables.is_matrix:
+def over_layout(tables: WeightTables, universe: Universe) -> WeightTables:
+    """The same queries over the universe's layout, where they were a plain matrix of all its elements.
+
+    Raises: TooLarge.
+    """
+    if tables.shape == universe.layout and tables.absent == universe.presence:
         return tables
-    (table,) = tables.tables
-    weights = table.weights.reshape(-1, *shape)
-    return WeightTables(shape, (replace(tabulated(range(len(shape)), weights), queries=table.queries),))
+    weights = tables.matrix()[:, : universe.record_types].reshape(-1, *universe.layout)
+    return WeightTables(universe.layout, (tabulated(range(len(universe.layout)), weights),), universe.presence)
 
 
-def stacked(shape: tuple[int, ...], tables: Iterable[WeightTable]) -> WeightTables:
+def stacked(shape: tuple[int, ...], tables: Iterable[WeightTable], absent: bool = False) -> WeightTables:
     """Tables one below the other: the queries of each come after all of those before it."""
-    return below(
-        shape, [WeightTables(shape, (replace(table, queries=np.arange(len(table.queries))),)) for table in tables]
-    )
+    each = [replace(table, queries=np.arange(len(table.queries))) for table in tables]
+    return below([WeightTables(shape, (one,), absent) for one in each])
 
 
-def below(shape: tuple[int, ...], parts: Sequence[WeightTables]) -> WeightTables:
-    """Whole workloads one below the other, each query keeping its place within its own."""
+def below(parts: Sequence[WeightTables]) -> WeightTables:
+    """Whole workloads over the same records one below the other, each query keeping its place within its own."""
     placed, at = [], 0
     for part in parts:
         placed += [replace(table, queries=table.queries + at) for table in part.tables]
         at += part.count
-    return WeightTables(shape, tuple(placed))
+    return replace(parts[0], tables=tuple(placed))
 
 
 def is_plain_product(universe: Universe) -> bool:
@@ -204,22 +248,25 @@ def table_of_rows(universe: Universe, rows: NDArray[np.int64]) -> WeightTable:
 
 def over_universe(universe: Universe, over_layout: Iterable[WeightTable]) -> WeightTables:
     """Tables over the layout, one below the other, as queries over the elements: a plain matrix where a table lists
-    the records or one may be absent, who then has the weight 0.
+    the records.
 
     Raises: TooLarge.
     """
-    tables = stacked(universe.layout, over_layout)
-    if is_plain_product(universe):
-        return tables
-    refuse_too_many(tables.count, universe.size)
-    gone = np.zeros((tables.count, universe.size - universe.record_types), dtype=np.int64)
-    return tables_of_matrix(np.concatenate([tables.matrix(), gone], axis=1))
+    tables = stacked(universe.layout, over_layout, universe.presence)
+    return tables if universe.listed is None else tables_of_matrix(tables.matrix())
 
 
-def require_nothing_for_absence(numerators: NDArray[np.int64], absent: int) -> None:
+def require_nothing_for_absence(tables: WeightTables, absent: int) -> None:
     """A weight for the absent record would count who is not there, and hide who is.
 
     Raises: UnsupportedCombination.
     """
-    if np.any(numerators[:, absent]):
-        raise UnsupportedCombination("every query gives the absent record, the last one, the weight 0")
+    if tables.absent and absent == tables.size - 1:
+        return
+    codes = np.unravel_index(absent, tables.shape)
+    for table in tables.tables:
+        weights = table.weights
+        for axis, classes in zip(table.axes, table.classes, strict=True):
+            weights = weights[:, int(classes[codes[axis]])]
+        if np.any(weights):
+            raise UnsupportedCombination("every query gives the absent record, the last one, the weight 0")

@@ -12,17 +12,21 @@ from hypothesis import strategies as st
 from reference.changes import every_change, exact_largest_load
 from reference.families import members
 
+import dxgeom.metrics.changes as changes_module
+import dxgeom.metrics.differences as differences
 import dxgeom.metrics.generating_pairs as moves_module
+import dxgeom.metrics.paired_changes as paired
 from dxgeom.errors import UnboundedLoss
 from dxgeom.metrics.changes import Changes, FactoredChanges, ListedChanges, factored_changes
-from dxgeom.metrics.combinations import CapMetric, SumMetric
+from dxgeom.metrics.combinations import CapMetric, PresenceMetric, SumMetric
+from dxgeom.metrics.diameters import l1_diameter_of_tables
 from dxgeom.metrics.differences import differences_of_tables, generating_differences
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, ValueSensitivityMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.matrices import DenseMetric
 from dxgeom.metrics.paired_changes import PairedChanges, paired_changes
 from dxgeom.universe.weight_table import tabulated
-from dxgeom.universe.weight_tables import stacked
+from dxgeom.universe.weight_tables import stacked, tables_of_matrix
 
 AMOUNTS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(7, 2)])
 PAIRWISE = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
@@ -67,7 +71,9 @@ def cases(draw):
         axes = sorted(draw(st.sets(st.integers(0, len(shape) - 1), max_size=3)))
         generator = np.random.default_rng(draw(st.integers(0, 10**6)))
         count = draw(st.integers(1, 3))
-        tables.append(tabulated(axes, generator.integers(0, 3, (count, *(shape[axis] for axis in axes)))))
+        tables.append(tabulated(axes, generator.integers(-1, 3, (count, *(shape[axis] for axis in axes)))))
+    if draw(st.booleans()):
+        return PresenceMetric(metric, draw(AMOUNTS)), stacked(shape, tables, absent=True)
     return metric, stacked(shape, tables)
 
 
@@ -79,6 +85,43 @@ def test_differences_of_tables_are_those_of_the_matrix(case):
     ours, our_bounds = differences_of_tables(metric, tables)
     assert np.array_equal(ours, rows)
     assert np.array_equal(our_bounds, bounds)
+
+
+@PAIRWISE
+@given(cases())
+def test_an_absent_record_beside_the_tables_is_one_of_a_matrix(case):
+    metric, tables = case
+    laid_out = tables_of_matrix(tables.matrix())
+    counts = np.random.default_rng(0).integers(0, 9, tables.size)
+    assert tables.size == laid_out.size
+    assert tables.totals(counts) == laid_out.totals(counts)
+    assert np.array_equal(tables.extremes, laid_out.extremes)
+    weights = np.linspace(1, 2, tables.count)
+    assert l1_diameter_of_tables(tables, weights) == pytest.approx(l1_diameter_of_tables(laid_out, weights), rel=1e-9)
+    if tables.absent:
+        assert tables.digest == laid_out.digest  # what was bought by the one is known by the other
+        ours, theirs = paired_changes(metric, tables).kinds, paired_changes(metric, laid_out).kinds
+        assert all(np.array_equal(one, other) for one, other in zip(ours, theirs, strict=True))
+
+
+@PAIRWISE
+@given(cases(), st.integers(0, 10**6))
+def test_where_record_types_are_too_many_to_go_through_changes_are_the_same(case, seed):
+    metric, tables = case
+    rows, bounds = generating_differences(metric, tables.matrix())
+    rates = np.random.default_rng(seed).random(tables.count)
+    sizes, each = every_change(metric, tables.matrix())
+    exact = exact_largest_load(sizes, each, rates)
+    with pytest.MonkeyPatch.context() as patched:
+        for module in (differences, paired):
+            patched.setattr(module, "kinds_along", lambda *_: None)
+        patched.setattr(changes_module, "_TOGETHER", 0)
+        ours, our_bounds = differences_of_tables(metric, tables)
+        assert np.array_equal(ours, rows)
+        assert np.array_equal(our_bounds, bounds)
+        load = Fraction(paired_changes(metric, tables).largest_load(rates))
+        assert exact <= load <= exact * (1 + Fraction(1, 10**12)) + Fraction(1, 10**300)
+        assert exact <= Fraction(factored_changes(metric, tables).largest_load(rates))
 
 
 def both(metric, tables):

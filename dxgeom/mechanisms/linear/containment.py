@@ -62,7 +62,7 @@ def require_measured(sensitivity: Sensitivity, mixing: IntegerMixing) -> None:
     if universe is None:
         return
     if sensitivity.absent is not None:
-        require_nothing_for_absence(queries.numerators, sensitivity.absent)
+        require_nothing_for_absence(queries.tables, sensitivity.absent)
     first_near = _first_near(sensitivity.metric.metric, universe.shape)
     for whole in tables_over(queries, universe):
         values = _told_apart(whole, measured)

@@ -149,7 +149,7 @@ def tables_over(queries: LatticeQueries, universe: Universe) -> Iterator[WeightT
         raise TooLarge("these queries are not whole tables of counts, or too many to tell")
     for query, row in enumerate(tables.matrix()[:, : universe.record_types]):
         table = tabulated(range(len(universe.shape)), row.reshape(1, *universe.shape))
-        yield WeightTable(np.array([query]), table.axes, table.classes, table.stated)
+        yield WeightTable(np.array([query]), table.axes, table.classes, table.weights)
 
 
 @final

@@ -234,7 +234,7 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
     metric = on_records_of(metric, queries)
     absent = _absent_record(metric, queries)
     if absent is not None:
-        require_nothing_for_absence(queries.numerators, absent)
+        require_nothing_for_absence(queries.tables, absent)
         if queries.records is not None:
             raise UnsupportedCombination("where records may be absent, no query divides by their number")
     universe = metric.universe
@@ -312,8 +312,8 @@ def _changes(metric: Metric, tables: WeightTables) -> Changes:
             return way(metric, tables)
         except TooLarge as error:
             refused = error
-    if refused is not None and tables.is_matrix:
-        raise refused
+    if refused is not None and (tables.is_matrix or len(tables.shared[0]) == 1):
+        raise refused  # along one attribute factors are the pairs once more
     return factored_changes(metric, tables)
 
 
@@ -321,7 +321,8 @@ def _ways(tables: WeightTables) -> tuple[Callable[[Metric, WeightTables], Change
     """What is tried, in this order."""
     if tables.count <= FEW_QUERIES:
         return (_one_by_one,)
-    small = tables.is_matrix or tables.count <= MOST_PAIRED_QUERIES or tables.count * tables.size <= SMALL_MATRIX
+    flat = tables.is_matrix or tables.absent
+    small = flat or tables.count <= MOST_PAIRED_QUERIES or tables.count * tables.size <= SMALL_MATRIX
     in_pairs = (_in_pairs,) if small else ()
     # So few have far fewer differences than pairs of kinds, where there are too many of these.
     return (*in_pairs, _one_by_one) if tables.count <= MOST_LISTED_QUERIES else in_pairs

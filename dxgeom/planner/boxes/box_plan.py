@@ -16,6 +16,7 @@ from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.factors import Factor, Tree
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.answers.box_answers import BoxAnswers
+from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.releases.releasable import Releasing
 from dxgeom.planner.releases.structured_plan import StructuredPlan
 from dxgeom.privacy.currencies import PURE
@@ -28,7 +29,8 @@ class BoxPlan(StructuredPlan[BoxAnswers]):
     """How counts in very many boxes are answered; reusable for many releases, each charged on its own.
 
     Fields: those of :class:`StructuredPlan`. ``pressed`` (K,): how much each box counts in the lower bound where the
-    worst of all errors was made small; None where the plan is from a file.
+    worst of all errors was made small; None where the plan is from a file. ``others``: what became of other noise that
+    was looked at.
     """
 
     asked, one, counted = "boxes", "box", "count"
@@ -40,6 +42,7 @@ class BoxPlan(StructuredPlan[BoxAnswers]):
     losses: Mapping[str, float]
     objective: Literal["mse", "max"] = "mse"
     pressed: NDArray[np.float64] | None = field(default=None, repr=False)
+    others: tuple[CandidateResult, ...] = field(default=(), repr=False)
 
     @cached_property
     def lower_bound(self) -> float:

@@ -40,6 +40,8 @@ class StructuredPlan(Releasable[Shown]):
     digest_title: ClassVar[str]
 
     losses: Mapping[str, float]
+    others: tuple[CandidateResult, ...] = ()
+    """What became of other noise, where such was looked at before."""
 
     @property
     @abstractmethod
@@ -69,7 +71,8 @@ class StructuredPlan(Releasable[Shown]):
     @property
     def candidates(self) -> tuple[CandidateResult, ...]:
         said = "built, and only its loss was found"
-        return tuple(CandidateResult(name, None, reason=said, loss=loss) for name, loss in self.losses.items())
+        own = (CandidateResult(name, None, reason=said, loss=loss) for name, loss in self.losses.items())
+        return (*own, *self.others)
 
     @property
     def noise(self) -> Literal["gaussian", "pure"]:
@@ -129,8 +132,10 @@ class StructuredPlan(Releasable[Shown]):
 
     def _compared(self, head: str, measured: list[str]) -> list[str]:
         """The plan for a reader, below a ``head``."""
-        title, width = _WORST[self.objective], max(map(len, self.losses))
-        rows = [f"  {name:<{width}} {title} {loss:.6g}" for name, loss in self.losses.items()]
+        compared = self.candidates
+        title, width = _WORST[self.objective], max(len(one.name) for one in compared)
+        known = ((one.name, one.reason if one.loss is None else f"{title} {one.loss:.6g}") for one in compared)
+        rows = [f"  {name:<{width}} {what}" for name, what in known]
         rows += [] if self.metric.people is None else [f"  {self.metric.people.sentence}"]
         return [head, *rows, *measured, *([self.bound_in_words] if self.lower_bound > 0 else [])]
 

@@ -10,7 +10,7 @@ from functools import reduce
 from typing import TypeAlias, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import WHOLE, array_of, require, words_of
 from dxgeom.errors import UnsupportedCombination
@@ -18,6 +18,7 @@ from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import (
     LARGEST_NUMERATOR,
     WeightTable,
+    counts_between,
     counts_of_cells,
     one_by_one,
     products,
@@ -89,7 +90,7 @@ def prefix_counts(groups: Groups) -> NamedTable:
     names = tuple(f"{groups.column} below {word}" for word in groups.cuts) or tuple(
         f"{groups.column} up to {word}" for word in groups.words
     )
-    return NamedTable(names, along(groups.universe, groups.axis, groups.codes <= np.arange(count)[:, None]))
+    return NamedTable(names, _from_to(groups, np.zeros(count, dtype=np.int64), np.arange(count)))
 
 
 def range_counts(groups: Groups) -> NamedTable:
@@ -102,8 +103,15 @@ def range_counts(groups: Groups) -> NamedTable:
     refuse_too_many(count * (count + 1) // 2, count)
     low, high = np.triu_indices(count)
     names = tuple(_between(groups, a, b) for a, b in zip(low.tolist(), high.tolist(), strict=True))
-    inside = (groups.codes >= low[:, None]) & (groups.codes <= high[:, None])
-    return NamedTable(names, along(groups.universe, groups.axis, inside))
+    return NamedTable(names, _from_to(groups, low, high))
+
+
+def _from_to(groups: Groups, low: NDArray[np.int64], high: NDArray[np.int64]) -> WeightTable:
+    """How many records are in each of these groups or between, both included; by ends alone where codes rise."""
+    codes, told = groups.codes, np.bincount(groups.codes)
+    if groups.universe.listed is None and len(told) > 1 and np.all(told) and np.all(np.diff(codes) >= 0):
+        return counts_between(groups.axis, codes, low, high + 1)
+    return along(groups.universe, groups.axis, (codes >= low[:, None]) & (codes <= high[:, None]))
 
 
 def _between(groups: Groups, first: int, last: int) -> str:

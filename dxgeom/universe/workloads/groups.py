@@ -135,7 +135,7 @@ def ordered_groups(universe: Universe, axis: int, column: Column) -> Groups:
         raise UnsupportedCombination(f"{shown(column.name)} holds words, which have no order")
     found = groups_of_column(universe, axis, column)
     words, codes = (found.words[:-1], found.codes[:-1]) if column.missing else (found.words, found.codes)
-    first = [int(np.argmax(codes == place)) for place in range(len(words))]
+    first = np.unique(codes, return_index=True)[1].tolist()
     order = sorted(range(len(first)), key=lambda place: keys[first[place]])
     places = np.append(np.argsort(np.array(order, dtype=np.int64))[codes], [len(words)] * column.missing)
     return Groups(universe, found.column, axis, tuple(words[place] for place in order), places.astype(np.int64))

@@ -14,7 +14,7 @@ from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import WeightTable
-from dxgeom.universe.weight_tables import is_plain_product
+from dxgeom.universe.weight_tables import over_layout
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.box_queries import MOST_BOXES, BoxQueries, Ends
 from dxgeom.universe.workloads.groups import Groups
@@ -84,6 +84,10 @@ def spans_of(table: WeightTable) -> Spans:
 
     Raises: UnsupportedCombination where a query is no count of the records in a box.
     """
+    if table.between is not None and np.all(np.diff(table.classes[0]) >= 0):
+        beyond = np.cumsum(np.bincount(table.classes[0]))
+        first = np.concatenate([[0], beyond[:-1]])
+        return Spans(table.axes, first[table.between[0]][:, None], beyond[table.between[1] - 1][:, None])
     counted = len(table.queries)
     lower, upper = np.zeros((counted, len(table.axes)), np.int64), np.zeros((counted, len(table.axes)), np.int64)
     taken = _taken(table)
@@ -139,13 +143,14 @@ def boxes_of(queries: LinearQueries) -> BoxQueries:
     Raises: UnsupportedCombination for other queries than counts of the records in boxes; TooLarge.
     """
     universe = queries.universe
-    if universe is None or not is_plain_product(universe):
-        raise UnsupportedCombination("boxes are over the attributes of a policy whose number of records is public")
+    if universe is None or universe.listed is not None:
+        raise UnsupportedCombination("boxes are over the attributes of a policy, not over a table of records")
     moved = any(one.per_record for one in queries.rounding)
     if queries.ratios or moved or any(unit != 1 for unit in queries.units):
         raise UnsupportedCombination("only counts are answered as boxes, not sums, means or shares")
-    found = together(universe, [spans_of(one) for one in queries.tables.tables])
-    order = np.argsort(np.concatenate([one.queries for one in queries.tables.tables]), kind="stable")
+    tables = over_layout(queries.tables, universe).tables
+    found = together(universe, [spans_of(one) for one in tables])
+    order = np.argsort(np.concatenate([one.queries for one in tables]), kind="stable")
     return replace(
         found,
         lower=found.lower[order],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.universe.weight_tables import WeightTables, below, is_plain_product, over_attributes
+from dxgeom.universe.weight_tables import WeightTables, below, over_layout
 
 if TYPE_CHECKING:
     from dxgeom.universe.numbers.asked_ratio import AskedRatio
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 def stacked_weights(parts: Sequence[LinearQueries]) -> WeightTables | NDArray[np.int64]:
     """The weights of workloads about the same records, below each other.
 
-    Raises: TooLarge where a table lists the records or one may be absent, and there are too many weights.
+    Raises: TooLarge where a table lists the records, and there are too many weights.
     """
     universe = parts[0].universe
-    if universe is None or is_plain_product(universe):
-        shape = parts[0].tables.shape if universe is None else universe.shape
-        return below(shape, [over_attributes(part.tables, shape) for part in parts])
+    if universe is None or universe.listed is None:
+        return below([part.tables if universe is None else over_layout(part.tables, universe) for part in parts])
     return np.concatenate([part.numerators for part in parts])
 
 

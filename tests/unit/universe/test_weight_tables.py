@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,8 +17,9 @@ from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import WeightTable, products, tabulated
+from dxgeom.universe.weight_table import WeightTable, counts_between, only, products, tabulated
 from dxgeom.universe.weight_tables import WeightTables, stacked
+from dxgeom.universe.workloads.spans import spans_of
 
 UNIVERSE = Universe(
     (
@@ -227,3 +229,30 @@ def test_a_sparse_factor_is_refused_by_name():
     ).universe
     with pytest.raises(WrongArgument, match="toarray"):
         dx.LinearQueries.kronecker(["a", "b"], universe, {"a": sparse.csr_matrix(np.eye(2, dtype=int))})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_counts_by_their_ends_are_those_of_weights(seed):
+    generator = np.random.default_rng(seed)
+    classes = np.sort(np.concatenate([np.arange(6), generator.integers(0, 6, 4)]))
+    lower = generator.integers(0, 6, 9)
+    upper = generator.integers(lower + 1, 7)
+    ends = counts_between(1, classes, lower, upper)
+    dense = replace(ends, stated=ends.weights, between=None)
+    counts = generator.integers(0, 2**40, 6)
+    assert ends.fits((2, 10))
+    assert ends.weights.tolist() == [[int(a <= c < b) for c in range(6)] for a, b in zip(lower, upper, strict=True)]
+    assert (
+        ends.totals(counts)
+        == dense.totals(counts)
+        == [int(counts[a:b].sum()) for a, b in zip(lower, upper, strict=True)]
+    )
+    assert ends.totals(counts << 22) == dense.totals(counts << 22)
+    assert np.array_equal(ends.extremes, dense.extremes)
+    assert np.array_equal(only(ends, [1, 4, 8]).weights, only(dense, [1, 4, 8]).weights)
+    assert WeightTables((2, 10), (ends,)).digest == WeightTables((2, 10), (dense,)).digest
+    assert (ends.cell_of is None) == (dense.cell_of is None)
+    one, other = spans_of(ends), spans_of(dense)
+    assert np.array_equal(one.lower, other.lower)
+    assert np.array_equal(one.upper, other.upper)
+    assert not replace(ends, between=np.stack([upper, lower])).fits((2, 10))
