@@ -44,15 +44,21 @@ def normals(words: NDArray[np.uint64], size: int) -> Normals:
     The angle is off by 2π·(2⁻⁵⁴ + 2⁻⁶⁴ + 2·2⁻⁵³) < 2⁻⁴⁹, with the library's cosine 2⁻⁴⁸. Together at most
     2⁻⁴⁴·⁵/√E + 2⁻⁴⁶·³·√E; here some ten times that.
     """
-    pairs = pairs_for(size)
-    sizes = exponentials(words[:, :pairs])
+    sizes, values = float_normals(words, size)
     roots = np.sqrt(np.maximum(sizes, _SMALLEST_EXPONENTIAL))
-    angles = 2 * np.pi * (words[:, pairs:].astype(np.float64) * 2.0**-WORD)
-    lengths = np.sqrt(2 * sizes)
-    values = np.stack([lengths * np.cos(angles), lengths * np.sin(angles)], axis=2).reshape(len(words), 2 * pairs)
     errors = np.repeat(2.0**-41 / roots + 2.0**-43 * roots, 2, axis=1)
     tame = np.all(sizes >= _SMALLEST_EXPONENTIAL, axis=1)
-    return Normals(values[:, :size], errors[:, :size], legible(words[:, :pairs]) & tame)
+    return Normals(values, errors[:, :size], legible(words[:, : pairs_for(size)]) & tame)
+
+
+def float_normals(words: NDArray[np.uint64], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """E (B, pairs) and the values (B, size) alone."""
+    pairs = pairs_for(size)
+    sizes = exponentials(words[:, :pairs])
+    angles = 2 * np.pi * (words[:, pairs:].astype(np.float64) * 2.0**-WORD)
+    lengths = np.sqrt(2 * sizes)
+    values = np.stack([lengths * np.cos(angles), lengths * np.sin(angles)], axis=2)
+    return sizes, values.reshape(len(words), 2 * pairs)[:, :size]
 
 
 def exact_normals(uniforms: list[arb], size: int) -> list[arb]:

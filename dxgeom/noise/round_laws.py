@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.noise.gaussian import exact_normals, normals, pairs_for
+from dxgeom.noise.gaussian import exact_normals, float_normals, pairs_for
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, WORD, IdealDraws, exponential_sums, exponentials, legible, sums_of
 from dxgeom.numeric.randomness import Randomness, fair_bits
@@ -147,8 +147,7 @@ _ELLIPSOID_ERROR = 2.0**-29
 
 A normal N = √(2E)·cos 2πu is off by at most 2⁻³³: √E loses 2⁻⁴⁵/(2·2⁻¹⁰) where E ≥ 2⁻²⁰, the cosine 2⁻⁴⁸·√(2E).
 Dividing by a length of at least 2⁻³ √m gives a direction within 2⁻³⁰·(1 + |D|)/2, and the radius adds 2⁻⁴³(m + R)."""
-_LARGEST_WORD = np.uint64(2**64 - 2**44)
-"""Beyond it an exponential may be below 2⁻²⁰."""
+_SMALLEST_EXPONENTIAL = 2.0**-20
 _SHORTEST = 2.0**-3
 
 
@@ -184,11 +183,11 @@ class EllipsoidNoise(NoiseLaw):
         size, pairs = self.dimension, pairs_for(self.dimension)
         words = randomness.words(count * (size + 2 * pairs)).reshape(count, size + 2 * pairs)
         radius = exponentials(words[:, :size]).sum(axis=1, keepdims=True)
-        drawn = normals(words[:, size:], size).values
+        further, drawn = float_normals(words[:, size:], size)
         length = np.linalg.norm(drawn, axis=1, keepdims=True)
         values = (radius * drawn / np.where(length > 0, length, 1)) @ self.body.axes.T
         errors = (size + radius) * np.abs(self.body.axes).sum(axis=1) * _ELLIPSOID_ERROR
-        tame = np.all(words[:, size : size + pairs] <= _LARGEST_WORD, axis=1) & (length[:, 0] >= _SHORTEST * size**0.5)
+        tame = np.all(further >= _SMALLEST_EXPONENTIAL, axis=1) & (length[:, 0] >= _SHORTEST * size**0.5)
         return IdealDraws(values, errors, legible(words[:, : size + pairs]) & tame, words, lambda _: self._evaluate)
 
     def _evaluate(self, uniforms: list[arb]) -> list[arb]:
