@@ -18,7 +18,7 @@ from dxgeom.cli.terminal import check_new
 from dxgeom.errors import DataError, TooLarge, file_errors
 from dxgeom.metrics.edges import Edge
 from dxgeom.metrics.matrices import EXACT_BELOW, Distance
-from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
+from dxgeom.policy.source.data_files import NotCommaSeparated, TooManyCells, comma_rows
 from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import shown

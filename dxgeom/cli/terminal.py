@@ -33,7 +33,6 @@ from dxgeom.errors import (
     file_errors,
 )
 from dxgeom.numeric.json_text import jsonable
-from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.policy.policy import Policy
@@ -209,6 +208,8 @@ def print_parts(parts: Sequence[ReleasedPart]) -> list[str]:
     if len(parts) == 1 and not parts[0].name:
         print_tables(parts[0])
         return note_lines(parts[0])
+    from dxgeom.universe.columns import plain
+
     for part in parts:
         share = f"{plain(Fraction(part.share))} of the spend: {plain(Fraction(part.spent))}"
         print_lines(["", f"{part.name}  ({part.kind}, {share})"])

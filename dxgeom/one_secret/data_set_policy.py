@@ -15,11 +15,9 @@ from dxgeom.mechanisms.metric_space.dataset_space import DatabasePolicy, Under
 from dxgeom.one_secret.task import note_problem
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.policy.source.fields import Epsilon, Positive, whole_from_1
-from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import PolicyText
-from dxgeom.policy.source.tree_places import as_data
-from dxgeom.policy.source.yaml_tree import Mapping, read_tree
+from dxgeom.policy.source.text import Language, PolicyText
+from dxgeom.policy.source.yaml_tree import Mapping, as_data, read_tree
 from dxgeom.policy.syntax.writing import text_of_data
 
 _POLICIES: Final = Language("policy", "dx.one_secret.data_set_policy_from_dict", "data", PolicyError)

@@ -13,12 +13,20 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationErr
 
 from dxgeom.errors import QueryError
 from dxgeom.policy.source.fields import Positive, exact_field, wrong_field
-from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.strangers import is_policy, note_no_mapping
-from dxgeom.policy.source.text import PolicyText
-from dxgeom.policy.source.tree_places import as_data, key_span_at, kind_of, node_at, span_at
-from dxgeom.policy.source.yaml_tree import Mapping, Node, read_tree
+from dxgeom.policy.source.text import Language, PolicyText
+from dxgeom.policy.source.yaml_tree import (
+    Mapping,
+    Node,
+    as_data,
+    is_policy,
+    key_span_at,
+    kind_of,
+    node_at,
+    note_no_mapping,
+    read_tree,
+    span_at,
+)
 from dxgeom.policy.syntax.schema import DIALECT
 from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.universe.wording import did_you_mean, shown

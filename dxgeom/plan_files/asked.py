@@ -14,8 +14,8 @@ from dxgeom.plan_files.sources import require_all_read
 from dxgeom.plan_files.text.exact_text import figure_of, rationals_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.policy.policy import Policy
-from dxgeom.policy.source.content import files, folder_with, written
 from dxgeom.policy.source.text import PolicyText
+from dxgeom.policy.source.yaml_tree import files, folder_with, written
 from dxgeom.queries.queries_file import Asked, queries_from_dict, tables_from_dict
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding

@@ -19,8 +19,8 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.releases.releasable import PlanFile, Releasable
 from dxgeom.planner.releases.structured_plan import StructuredPlan
 from dxgeom.policy.policy import Policy
-from dxgeom.policy.source.content import files, folder_with, written
 from dxgeom.policy.source.text import FolderInMemory
+from dxgeom.policy.source.yaml_tree import files, folder_with, written
 from dxgeom.universe.wording import shown
 
 AnyPlan = TypeVar("AnyPlan", bound=Releasable[Any])

@@ -14,16 +14,14 @@ from dxgeom.errors import DxgeomError, PolicyError, TooLarge, UnsupportedCombina
 from dxgeom.metrics.data_set import DataSet
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.policy.lower.blocks import MetricDescription, describe
 from dxgeom.policy.lower.connectivity import Unprotected, check_connected
-from dxgeom.policy.lower.describe import MetricDescription, describe
 from dxgeom.policy.lower.lowered import lower
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
-from dxgeom.policy.source.content import from_one_line, in_one_line
-from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import MAX_BYTES, Folder, PolicyText
-from dxgeom.policy.source.yaml_tree import read_tree
+from dxgeom.policy.source.text import MAX_BYTES, Folder, Language, PolicyText
+from dxgeom.policy.source.yaml_tree import from_one_line, in_one_line, read_tree
 from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import write_policy
 from dxgeom.privacy.currencies import Privacy
@@ -121,7 +119,7 @@ class Policy(Pictured):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What later versions refuse."""
-        from dxgeom.policy.explain.doubts import doubts_of_data
+        from dxgeom.policy.explain.review import doubts_of_data
 
         return tuple(doubts_of_data(self.resolved.document.dataset))
 
@@ -143,7 +141,7 @@ class Policy(Pictured):
 
         Raises: PolicyError with every mistake, each with the path to it, such as ``rules[0].epsilon``.
         """
-        from dxgeom.policy.handed.as_files import text_with_files
+        from dxgeom.policy.handed import text_with_files
 
         return _policy_of(text_with_files(data, _POLICIES, file, folder))
 
@@ -166,7 +164,7 @@ class Policy(Pictured):
 
         Raises: FileExistsError where one of these is there already, which then stays as it is; TooLarge.
         """
-        from dxgeom.policy.handed.saving import save
+        from dxgeom.policy.handed import save
 
         return save(self.to_yaml(), self.text, folder)
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, final
 from pydantic import ValidationError
 
 from dxgeom.errors import TooLarge
-from dxgeom.policy.source.tree_places import as_data, key_span_at, kind_of, node_at
-from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, as_data, key_span_at, kind_of, node_at
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.grouping import by_groups
 from dxgeom.queries.query_kind import NOT_A_WORD, NamedSyntax, QueryKind, one_line

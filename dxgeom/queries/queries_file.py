@@ -10,11 +10,9 @@ from typing import Any, Final, TypeAlias
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy
-from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.strangers import is_policy, note_no_mapping
-from dxgeom.policy.source.text import Folder, PolicyText
-from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, read_tree
+from dxgeom.policy.source.text import Folder, Language, PolicyText
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, is_policy, note_no_mapping, read_tree
 from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.entries import QueryReader

@@ -13,14 +13,13 @@ import numpy as np
 
 from dxgeom.document.document import Badge, Beside, Block, Paragraph, Picture, Section, ShownColumn, ShownTable, Words
 from dxgeom.document.scenes import MOST_VALUES, flat, guess_curve, heat_map, place_map
-from dxgeom.policy.axes.places import PlacesAxis
+from dxgeom.policy.axes import PlacesAxis
 from dxgeom.policy.bounds.bound import Bound
-from dxgeom.policy.bounds.per_distance import PerDistance
-from dxgeom.policy.bounds.threshold import Threshold
+from dxgeom.policy.bounds.distance_bounds import PerDistance, Threshold
 from dxgeom.policy.explain.sentences import listed
 from dxgeom.policy.explain.tightening import LISTED
 from dxgeom.policy.resolve.rules import ResolvedRule
-from dxgeom.policy.rule_kinds.rule_kinds import kind_of_rule
+from dxgeom.policy.rule_kinds import kind_of_rule
 from dxgeom.policy.source.fields import edges_words
 from dxgeom.report.facts import Chosen, Facts, Pair, PairDistances
 from dxgeom.universe.places import PointsAttribute

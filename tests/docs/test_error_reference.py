@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from dxgeom.cli.main import app
 from dxgeom.errors import FileMistakes
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.source.codes import CODES
+from dxgeom.policy.source.mistakes import CODES
 from dxgeom.queries.queries_file import parse_queries
 
 REFERENCE = ROOT / "docs" / "reference" / "errors.md"

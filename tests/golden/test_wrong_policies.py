@@ -8,7 +8,7 @@ import pytest
 
 from dxgeom.errors import PolicyError
 from dxgeom.policy.policy import parse_policy
-from dxgeom.policy.source.codes import CODES
+from dxgeom.policy.source.mistakes import CODES
 
 WRONG = Path(__file__).parent / "policies" / "wrong"
 POLICIES = sorted(WRONG.glob("*.yaml"))

@@ -16,20 +16,11 @@ import numpy as np
 import pytest
 
 import dxgeom.policy.policy  # noqa: F401 (all kinds of attributes and bounds are loaded)
-from dxgeom.policy.axes.line import LineAxis
-from dxgeom.policy.bounds.among_present import AmongPresent
-from dxgeom.policy.bounds.bound import Bound
-from dxgeom.policy.bounds.by_individual import ByIndividual
-from dxgeom.policy.bounds.by_value import ByValue
-from dxgeom.policy.bounds.constant import Constant
-from dxgeom.policy.bounds.edges import Edges
-from dxgeom.policy.bounds.joint_bound import JointBound
-from dxgeom.policy.bounds.joint_constant import JointConstant
-from dxgeom.policy.bounds.largest_change import LargestChange
-from dxgeom.policy.bounds.missing_value import MissingValue
-from dxgeom.policy.bounds.partition import Partition
-from dxgeom.policy.bounds.per_distance import PerDistance
-from dxgeom.policy.bounds.threshold import Threshold
+from dxgeom.policy.axes import LineAxis
+from dxgeom.policy.bounds.bound import Bound, Constant
+from dxgeom.policy.bounds.distance_bounds import Edges, Partition, PerDistance, Threshold
+from dxgeom.policy.bounds.joint_bounds import JointBound, JointConstant, LargestChange
+from dxgeom.policy.bounds.value_bounds import AmongPresent, ByIndividual, ByValue, MissingValue
 from dxgeom.universe.attributes import Attribute, CategoricalAttribute
 from dxgeom.universe.columns import TextColumn
 from dxgeom.universe.dates import DateAttribute

@@ -41,7 +41,7 @@ from dxgeom.errors import QueryError, UnsupportedCombination
 from dxgeom.learning import PrivateLinearRegression, PrivateLogisticRegression
 from dxgeom.learning.linear_plan import plan_linear
 from dxgeom.learning.policy_model import policy_model
-from dxgeom.policy.source.content import folder_with
+from dxgeom.policy.source.yaml_tree import folder_with
 from dxgeom.queries.queries_file import Asked
 from dxgeom.queries.syntax import KINDS as WORDS_OF_QUERIES
 from dxgeom.queries.tasks.fit import MODELS

@@ -19,7 +19,7 @@ from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.quantile_plan import QuantilePlan
 from dxgeom.planner.tasks.task_plan import TaskPlan
-from dxgeom.policy.source.content import folder_with
+from dxgeom.policy.source.yaml_tree import folder_with
 from dxgeom.queries.queries_file import queries_from_dict
 from reference.driven_tables import driven_tables
 from reference.least_shift import TOLERANCE, driven, least_shift

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dxgeom.policy.kinds.regions import RegionsSyntax
+from dxgeom.policy.kinds.places import RegionsSyntax
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.syntax.models import RuleSyntax
 from dxgeom.universe.places import PointsAttribute

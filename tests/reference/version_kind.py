@@ -20,11 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 
-from dxgeom.policy.axes.axis import Axis
-from dxgeom.policy.axes.line import LineAxis
+from dxgeom.policy.axes import Axis, LineAxis
 from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, written_as, wrote
-from dxgeom.policy.source.fields import wrong_field
-from dxgeom.policy.source.lengths import Length
+from dxgeom.policy.source.fields import Length, wrong_field
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.columns import Column, TextColumn
 

@@ -29,8 +29,8 @@ from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.cli.main import app
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.policy.kinds.attribute_keys import AttributeKeys, MissingSyntax
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
+from dxgeom.policy.kinds.kind import AttributeKeys, MissingSyntax
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import PolicyText

@@ -1,4 +1,4 @@
-"""Bounds: what a rule states about pairs of values, or of records; one file per kind, each saying all about itself.
+"""Bounds: what a rule states about pairs of values, or of records; each kind says all about itself.
 
 Touches ``axes`` and ``metrics``.
 """

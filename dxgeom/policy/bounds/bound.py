@@ -1,20 +1,22 @@
-"""What a rule states for records that differ in one attribute: an upper bound for each pair of its values."""
+"""What a rule states about pairs of values of one attribute; and the simplest: the same for all."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.numeric.rounding import round_down
-from dxgeom.policy.axes.axis import Amount, Codes, Pairs, Row
+from dxgeom.policy.axes import Amount, Codes, Pairs, Row
 
 Stated: TypeAlias = Callable[[Codes, Codes], Row]
 """Bounds of pairs of different codes, given as two arrays of one common shape."""
@@ -155,3 +157,37 @@ def closed(size: int, stated: Iterable[PairBlock]) -> GraphMetric:
         np.concatenate([getattr(block, field) for block in blocks]) for field in ("first", "second", "bound")
     )
     return GraphMetric(size, first.astype(np.int64, copy=False), second.astype(np.int64, copy=False), bound)
+
+
+@final
+@dataclass(frozen=True, order=True)
+class Constant(Bound):
+    """ε for every pair of different values."""
+
+    epsilon: Fraction
+    closed: ClassVar[bool] = True
+
+    def between(self, start: int, end: int) -> Fraction:
+        return self.epsilon
+
+    def stated(self, unit: int | None) -> Stated:
+        same = in_units([self.epsilon], unit)
+        return lambda first, second: np.broadcast_to(same, first.shape)
+
+    def metric(self, size: int) -> Metric:
+        return DiscreteMetric(size, self.epsilon)
+
+    @property
+    def denominator(self) -> int:
+        return self.epsilon.denominator
+
+    @property
+    def data(self) -> list[Any]:
+        return ["constant", str(self.epsilon)]
+
+    @property
+    def extremes(self) -> tuple[Fraction, Fraction]:
+        return self.epsilon, self.epsilon
+
+    def why(self, metric: Metric) -> str:
+        return "every two values are bounded by the same epsilon"

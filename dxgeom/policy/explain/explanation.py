@@ -12,12 +12,11 @@ import numpy as np
 
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.axes.axis import Amount
-from dxgeom.policy.explain.paths.listed_paths import listed_path
-from dxgeom.policy.explain.paths.record_path import Hop, RecordStep, record_path
+from dxgeom.policy.axes import Amount
+from dxgeom.policy.explain.paths import Hop, RecordStep, listed_path, record_path
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.explain.tightening import NOBODY
-from dxgeom.policy.lower.describe import MetricDescription
+from dxgeom.policy.lower.blocks import MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import OUTSIDE, Attribute, NotAValue

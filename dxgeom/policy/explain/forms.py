@@ -19,10 +19,9 @@ from dxgeom.metrics.families import DiscreteMetric, StarMetric, ValueSensitivity
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.bounds.bound import Bound
-from dxgeom.policy.bounds.reduction import shapes
+from dxgeom.policy.bounds.value_bounds import shapes
 from dxgeom.policy.explain.sentences import listed
-from dxgeom.policy.lower.blocks import blocks_of, only_tie
-from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
+from dxgeom.policy.lower.blocks import AttributeDescription, MetricDescription, blocks_of, only_tie
 from dxgeom.policy.resolve.rules import ResolvedRule, stated_alone
 from dxgeom.universe.columns import plain
 

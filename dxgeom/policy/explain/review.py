@@ -1,34 +1,203 @@
-"""What a policy amounts to, for its author to read before anything is released."""
+"""What a policy amounts to, for its author to read before anything is released; also what is probably not meant."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
+import numpy as np
+
+from dxgeom.metrics.combinations import OneMoreMetric
 from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.diameters import closed_form
 from dxgeom.metrics.metric import Metric, MetricCertificate
-from dxgeom.policy.explain.doubts import doubts_of_data, doubts_of_rules, doubts_of_values
-from dxgeom.policy.explain.missing_values import MissingReview, missing_reviews
-from dxgeom.policy.explain.people import PeopleReview, people_review
-from dxgeom.policy.explain.rule_effects import idle, redundant
-from dxgeom.policy.explain.sentences import OBSERVER, belief, sentence
+from dxgeom.numeric.rounding import round_down, round_up
+from dxgeom.policy.explain.sentences import OBSERVER, PeopleReview, belief, people_review, sentence
 from dxgeom.policy.explain.telling import CurvePoint, Telling, curve_in_words
 from dxgeom.policy.explain.tightening import (
     EXAMINED_SIZE,
+    EXAMINED_WORK,
     LISTED,
     AttributeExamination,
     Tightening,
     examine,
     examine_listed,
+    work_of,
 )
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.policy.syntax.models import DatasetSyntax
 from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
+from dxgeom.universe.wording import shown
+
+_TOLERANCE: Final = 1e-9
+"""Distances are each rounded down; a ceiling this near to their sum may bind."""
+
+
+def idle(number: int, rule: ResolvedRule, examined: Mapping[str, AttributeExamination]) -> bool:
+    """Whether a rule selects no pair of any attribute it is about; an attribute too large to look at counts as some."""
+    about = [LISTED] if LISTED in examined else rule.names(examined)
+    return rule.presence is None and all(number in examined[name].idle for name in about)
+
+
+def redundant(
+    number: int, rule: ResolvedRule, rules: Sequence[ResolvedRule], examined: Mapping[str, AttributeExamination]
+) -> bool:
+    """Whether the metric is the same without a rule because it gives less on every pair; not sure counts as no."""
+    if idle(number, rule, examined):
+        return False
+    nearest = min((other.presence for other in rules if other.presence is not None), default=None)
+    if rule.presence is not None and nearest is not None:
+        return nearest < rule.presence
+    constant = rule.constant
+    if nearest is not None and constant is not None and 2 * nearest < constant:
+        return True
+    if LISTED in examined:
+        return number in examined[LISTED].slack
+    if rule.joint is not None and constant is None:
+        joint = [other.joint for other in rules if other.joint is not None]
+        return rule.joint.is_undercut(joint, None)
+    if constant is None:
+        about = [examined[name] for name, _ in rule.bounds]
+        return all(number in one.slack or number in one.idle for one in about)
+    # Records may differ in all of these attributes at once: then the distances add, or other constants cover some.
+    names = set(rule.names(examined))
+    farthest = {name: math.inf if one.diameter is None else one.diameter for name, one in examined.items()}
+    others = [(other.constant, set(other.names(examined))) for other in rules if other.constant is not None]
+    if any(epsilon <= constant and names < wider for epsilon, wider in others):
+        return True
+    ways = [0.0, *(round_up(epsilon) for epsilon, _ in others)]
+    covered = [set[str](), *(wider for _, wider in others)]
+    most = min(way + sum(farthest[name] for name in names - cover) for way, cover in zip(ways, covered, strict=True))
+    return most * (1 + _TOLERANCE) < round_down(constant)
+
+
+@final
+@dataclass(frozen=True)
+class MissingReview:
+    """What it means that an attribute may be missing.
+
+    ``epsilon``: how far the missing value is from every other, None where it is public whether there is one;
+    ``before`` and ``after``: the largest distance of values that are there, without and with it, by the attribute's own
+    rules and ceilings; None where it is not known.
+    """
+
+    attribute: str
+    epsilon: Fraction | None
+    before: float | None
+    after: float | None
+
+    def __str__(self) -> str:
+        if self.epsilon is None:
+            return f"'{self.attribute}' may be missing, and whether it is, is told exactly (missing: public)"
+        far = f"'{self.attribute}' may be missing, {plain(self.epsilon)} from every value"
+        if self.before is None or self.after is None:
+            return far
+        if self.before == math.inf:
+            return f"{far}: that joins values that no rule joins, which are now at most {self.after:.4g} apart"
+        if self.after >= self.before:
+            return f"{far}: that lowers no distance (half of the largest, {self.before:.4g}, or more never does)"
+        return (
+            f"{far}: the largest distance of two values falls from {self.before:.4g} to {self.after:.4g}, the noise "
+            f"that hides it grows by up to {self.before / self.after:.4g}; from epsilon {self.before / 2:.4g} on "
+            "nothing falls"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON; infinite distances are written "inf"."""
+        before = "inf" if self.before == math.inf else self.before
+        return {
+            "attribute": self.attribute,
+            "public": self.epsilon is None,
+            "epsilon": None if self.epsilon is None else float(self.epsilon),
+            "largest_without": before,
+            "largest_with": self.after,
+            "factor": self.before / self.after if self.before and self.after and self.before < math.inf else None,
+        }
+
+
+def missing_reviews(policy: ResolvedPolicy, parts: tuple[Metric, ...]) -> tuple[MissingReview, ...]:
+    """One for each attribute that may be missing; ``parts``: their metrics, none where a table lists the records."""
+    metrics = parts or (None,) * len(policy.universe.attributes)
+    each = zip(policy.universe.attributes, metrics, strict=True)
+    return tuple(
+        _of_attribute(policy, attribute, metric) for attribute, metric in each if attribute.missing is not None
+    )
+
+
+def _of_attribute(policy: ResolvedPolicy, attribute: Attribute, metric: Metric | None) -> MissingReview:
+    if attribute.name in policy.public:
+        return MissingReview(attribute.name, None, None, None)
+    own = [rule.alone(attribute.name) for rule in policy.rules if rule.missing]
+    stated = min(bound.extremes[0] for bound in own if bound is not None)
+    if not isinstance(metric, OneMoreMetric):
+        return MissingReview(attribute.name, stated, None, None)
+    ceilings = [rule.constant for rule in policy.rules if _covers(rule, attribute.name) and rule.constant is not None]
+    ceilings += [2 * rule.presence for rule in policy.rules if rule.presence is not None]
+    most = min((round_up(one) for one in ceilings), default=math.inf)
+    before = _diameter(metric.inner)
+    after = None if before is None else min(before, 2 * round_down(stated), most)
+    return MissingReview(attribute.name, stated, None if before is None else min(before, most), after)
+
+
+def _covers(rule: ResolvedRule, name: str) -> bool:
+    return name in rule.names([name])
+
+
+def _diameter(metric: Metric) -> float | None:
+    """The largest distance; None where there are too many values to look and it is not known otherwise."""
+    if metric.size > EXAMINED_SIZE or work_of(metric) > EXAMINED_WORK:
+        return closed_form(metric)[0]
+    codes = np.arange(metric.size)
+    return float(metric.distance(codes[:, None], codes[None, :]).max())
+
+
+_HIDES_NOTHING: Final = Fraction(math.log(1_000_000))
+
+
+def doubts_of_values(attributes: Sequence[Attribute]) -> Iterator[str]:
+    """Attributes with one value, and what they say of themselves."""
+    for one in attributes:
+        name = shown(one.name)
+        if one.size == 1:
+            yield f"{name} has one value only, which every record has: list the others, or leave the attribute out"
+        yield from one.doubts
+
+
+def doubts_of_data(dataset: DatasetSyntax | None) -> Iterator[str]:
+    """A named data set that does not say what may be spent on it in all."""
+    if dataset is not None and dataset.budget is None:
+        yield (
+            f"the data set '{dataset.name}' has no budget of its own, so every further policy about it has a whole "
+            "budget more; write what all together may spend into the dataset, as in 'budget: 2', or 'budget: none' "
+            "where that is meant; version 0.3 refuses a data set without it"
+        )
+
+
+def doubts_of_rules(rules: Sequence[ResolvedRule], budget: Fraction) -> Iterator[str]:
+    """Rules under which even the two records that are hidden best are told apart."""
+    for rule in rules:
+        least = _least(rule)
+        if least is not None and least * budget > _HIDES_NOTHING:
+            yield (
+                f"the rule at line {rule.line} ({rule.words}) hides nothing: the odds between the nearest two of its "
+                "records may be more than 1,000,000 to 1 once the budget is spent; an epsilon is mostly from 0.01 to "
+                "3, write a smaller one"
+            )
+
+
+def _least(rule: ResolvedRule) -> Fraction | None:
+    """The smallest distance above 0 that a rule states, None for none."""
+    stated = [Fraction(bound.extremes[0]) for _, bound in rule.bounds]
+    stated += [one for one in (rule.everything, rule.presence, rule.constant) if one is not None]
+    return min((one for one in stated if one > 0), default=None)
+
 
 ONLY_LISTED: Final = (
     "The table lists the records: a chain of rules goes through listed records only, so distances can be larger than "

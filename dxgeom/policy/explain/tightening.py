@@ -14,8 +14,8 @@ from dxgeom.metrics.combinations import CapMetric, OneMoreMetric, PresenceMetric
 from dxgeom.metrics.diameters import closed_form
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.bounds.constant import Constant
-from dxgeom.policy.explain.paths.shortest_path import shortest_path
+from dxgeom.policy.bounds.bound import Constant
+from dxgeom.policy.explain.paths import shortest_path
 from dxgeom.policy.lower.listed_pairs import Neighbourhoods, stated_together
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute

@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from dxgeom.policy.axes.axis import Axis
-from dxgeom.policy.kinds.bins import BinsKind
-from dxgeom.policy.kinds.dates import DatesKind
+from dxgeom.policy.axes import Axis
 from dxgeom.policy.kinds.graph import GraphKind
 from dxgeom.policy.kinds.kind import AnyKind, Misfit
-from dxgeom.policy.kinds.places import PlacesKind
-from dxgeom.policy.kinds.range import RangeKind
-from dxgeom.policy.kinds.regions import RegionsKind
+from dxgeom.policy.kinds.numbers import BinsKind, DatesKind, RangeKind
+from dxgeom.policy.kinds.places import PlacesKind, RegionsKind
 from dxgeom.policy.kinds.words import ListedWordsKind, WordsKind
-from dxgeom.policy.source.lengths import Length
+from dxgeom.policy.source.fields import Length
 from dxgeom.universe.attributes import Attribute
 
 WORDS: Final = WordsKind()

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from dxgeom.policy.axes.axis import Axis
-from dxgeom.policy.axes.paths import PathAxis
-from dxgeom.policy.kinds.attribute_keys import AttributeKeys
-from dxgeom.policy.kinds.kind import METRES, AttributeKind, Declared, Misfit, written_as, wrote
+from dxgeom.policy.axes import Axis, PathAxis
+from dxgeom.policy.kinds.kind import METRES, AttributeKeys, AttributeKind, Declared, Misfit, written_as, wrote
 from dxgeom.policy.source.data_files import (
     CsvTable,
     WrongContent,
@@ -24,8 +22,7 @@ from dxgeom.policy.source.data_files import (
     listed_rows,
     read_csv,
 )
-from dxgeom.policy.source.fields import NAMES_SCHEMA, Edges, edges_words, have_numbers, wrong_field
-from dxgeom.policy.source.lengths import Length
+from dxgeom.policy.source.fields import NAMES_SCHEMA, Edges, Length, edges_words, have_numbers, wrong_field
 from dxgeom.policy.source.text import Folder
 from dxgeom.universe.places import GraphAttribute, LengthUnit
 from dxgeom.universe.wording import did_you_mean, shown

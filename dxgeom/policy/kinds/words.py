@@ -6,11 +6,9 @@ from typing import Annotated, Any, ClassVar, Final, TypeAlias, final
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
-from dxgeom.policy.kinds.attribute_keys import AttributeKeys
-from dxgeom.policy.kinds.kind import AttributeKind, Declared, Misfit, Step, written_as
+from dxgeom.policy.kinds.kind import AttributeKeys, AttributeKind, Declared, Misfit, Step, written_as
 from dxgeom.policy.source.data_files import read_words
-from dxgeom.policy.source.fields import wrong_field
-from dxgeom.policy.source.lengths import Length
+from dxgeom.policy.source.fields import Length, wrong_field
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.wording import shown
 

@@ -14,10 +14,10 @@ from dxgeom.metrics.families import PartitionMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.kinds.attribute_kinds import kind_making
-from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
+from dxgeom.policy.lower.blocks import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.syntax.joint_rules import splits_records
+from dxgeom.policy.syntax.rule_shapes import splits_records
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 

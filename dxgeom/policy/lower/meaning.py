@@ -17,8 +17,8 @@ from dxgeom.metrics.combinations import CapMetric
 from dxgeom.metrics.diameters import closed_form
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.sealed import canonical_digest
-from dxgeom.policy.bounds.joint_bound import JointBound
-from dxgeom.policy.lower.describe import AttributeDescription, MetricDescription
+from dxgeom.policy.bounds.joint_bounds import JointBound
+from dxgeom.policy.lower.blocks import AttributeDescription, MetricDescription
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.reading.expressions import NumberCell, WordCell

@@ -4,24 +4,251 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.metrics.data_set import UNNAMED, DataSet
-from dxgeom.policy.resolve.attributes import resolve_attributes
-from dxgeom.policy.resolve.bare_edges import with_joined_attributes
-from dxgeom.policy.resolve.listed_records import listed_universe, read_table
-from dxgeom.policy.resolve.missing_values import check_missing_values, missing_rules, public_names
-from dxgeom.policy.resolve.readings import stated_reading
-from dxgeom.policy.resolve.rules import ResolvedRule, resolve_rules
+from dxgeom.policy.derived import NotDerivable, expression_of
+from dxgeom.policy.kinds.kind import AttributeKeys, Declared
+from dxgeom.policy.resolve.attributes import (
+    MAX_ATTRIBUTES,
+    NAMES,
+    check_missing_values,
+    declared_attributes,
+    good_name,
+    missing_rules,
+    public_names,
+    resolve_attributes,
+)
+from dxgeom.policy.resolve.rules import ResolvedRule, joined_attribute, resolve_rules
+from dxgeom.policy.source.data_files import CsvTable, WrongContent, read_csv, read_or_note
+from dxgeom.policy.source.fields import EdgeList, edges_words
 from dxgeom.policy.source.mistakes import Mistakes, Span
-from dxgeom.policy.source.tree_places import node_at
-from dxgeom.policy.syntax.models import PolicySyntax
+from dxgeom.policy.source.yaml_tree import node_at
+from dxgeom.policy.syntax.models import HERE, PolicySyntax, RuleSyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
+from dxgeom.policy.syntax.rule_shapes import joins_alone
 from dxgeom.privacy.currencies import PURE, Privacy
+from dxgeom.universe.attributes import Attribute, CategoricalAttribute, NotAValue
+from dxgeom.universe.columns import TextColumn
+from dxgeom.universe.people.people import People
+from dxgeom.universe.reading.reading import CellReading, Reading, plain_reading
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import did_you_mean, shown
+
+_ORDERED = "write 'people: {column: user, count: rows, at_most: 5, order: time}'"
+
+
+def stated_people(tree: SyntaxTree, read: Iterable[str], mistakes: Mistakes) -> People | None:
+    """How people count; None where the policy does not say, or a mistake was noted.
+
+    ``read``: the columns that attributes are made of. A person's own column is none of them, or a change of the
+    attribute would make another person; nor is the order of rows, which is not protected.
+    """
+    stated = tree.document.people
+    if stated is None:
+        return None
+    before = len(mistakes.found)
+    needed = {"at_most": stated.at_most, "order": stated.order}
+    for key, value in needed.items():
+        if stated.count == "rows" and value is None:
+            message = f"people who count by rows need {shown(key)}"
+            mistakes.add("DX170", tree.key_span("people", "count"), message, _ORDERED)
+        if stated.count != "rows" and value is not None:
+            message = f"{shown(key)} is for people who count by rows, these are counted {stated.count}"
+            mistakes.add("DX170", tree.key_span("people", key), message, f"leave it out; {HERE['people']}")
+    if stated.order is not None and stated.order == stated.column:
+        message = f"the rows of a person are ordered by another column than {shown(stated.column)}, which says whose"
+        mistakes.add("DX170", tree.span("people", "order"), message, "name the column of a time, or of a number")
+    columns = set(read)
+    for key, column in (("column", stated.column), ("order", stated.order)):
+        if column in columns:
+            message = f"the column {shown(column)} is read by an attribute, and cannot be the 'people' {key} too"
+            advice = "what says who people are, or which of their rows are kept, is not what the rules hide"
+            mistakes.add("DX171", tree.span("people", key), message, advice)
+    if len(mistakes.found) > before:
+        return None
+    return People(stated.column, stated.count, stated.at_most, stated.order)
+
+
+def stated_reading(tree: SyntaxTree, attributes: Mapping[str, Attribute], mistakes: Mistakes) -> Reading | None:
+    """The reading of all attributes and of people; None where each attribute is read as it is, and nothing is said of
+    people, or a mistake was noted."""
+    written = tree.document.universe.attributes
+    plain = tuple(map(plain_reading, attributes.values()))
+    found = tuple(
+        _of_attribute(attribute, written.get(name), one, Declared(name, tree.root, mistakes))
+        for (name, attribute), one in zip(attributes.items(), plain, strict=True)
+    )
+    people = stated_people(tree, (column for one in found for column in one.columns), mistakes)
+    return None if found == plain and people is None else Reading(found, people)
+
+
+def _of_attribute(attribute: Attribute, syntax: Any, plain: CellReading, declared: Declared) -> CellReading:
+    if not isinstance(syntax, AttributeKeys):
+        return plain
+    return _with_unlisted(attribute, syntax, _derived(attribute, syntax, plain, declared), declared)
+
+
+def _derived(attribute: Attribute, syntax: AttributeKeys, plain: CellReading, declared: Declared) -> CellReading:
+    """Made from what the policy says, where it says something."""
+    try:
+        made = expression_of(attribute.name, lambda key: getattr(syntax, key, None), plain.read_as)
+        if made is not None and plain.columns != (attribute.name,):
+            raise NotDerivable("from", "it is found by coordinates, whose columns it names", "leave this out")
+    except NotDerivable as error:
+        at = (error.key,) if getattr(syntax, error.key, None) is not None else ()
+        declared.note("DX162", f": {error}", error.advice, at=at)
+        return plain
+    return plain if made is None else CellReading(made.columns, made.makes, plain.unlisted, made)
+
+
+def _with_unlisted(attribute: Attribute, syntax: AttributeKeys, plain: CellReading, declared: Declared) -> CellReading:
+    if syntax.unlisted is None:
+        return plain
+    known, column = attribute.present.labels, attribute.columns[0]
+    words = isinstance(column, TextColumn) and not column.dates
+    if words and syntax.unlisted in known:
+        return replace(plain, unlisted=known.index(syntax.unlisted))
+    if words:
+        message = f": rows with an unlisted word count as one of its values, found {shown(syntax.unlisted)}"
+        declared.note("DX161", message, did_you_mean(syntax.unlisted, known), at=("unlisted",))
+    else:
+        message = ": 'unlisted' is for words, and this attribute holds numbers or dates"
+        declared.note("DX161", message, "widen its values so that they include all that occurs", at=("unlisted",))
+    return plain
+
+
+def with_joined_attributes(tree: SyntaxTree, attributes: Mapping[str, Attribute], mistakes: Mistakes) -> SyntaxTree:
+    """The tree whose rules along edges all say which attribute they are about; what none fits is noted."""
+    numbered = zip(tree.rule_numbers, tree.document.rules, strict=True)
+    rules = tuple(_said(tree, number, rule, attributes, mistakes) for number, rule in numbered)
+    return replace(tree, document=tree.document.model_copy(update={"rules": rules}))
+
+
+def _said(
+    tree: SyntaxTree, number: int, rule: RuleSyntax, attributes: Mapping[str, Attribute], mistakes: Mistakes
+) -> RuleSyntax:
+    edges = rule.secrets.edges if rule.secrets is not None and joins_alone(rule) else None
+    if edges is None or tree.broken or not attributes:
+        return rule  # of an attribute that makes no sense nobody knows the values, and it has been complained about
+    name = _joined(tree, number, edges, attributes, mistakes)
+    return rule if name is None else RuleSyntax.model_validate({**_stated(rule), "change": (name,)})
+
+
+def _joined(
+    tree: SyntaxTree, number: int, edges: str | EdgeList, attributes: Mapping[str, Attribute], mistakes: Mistakes
+) -> str | None:
+    what = f"the file of edges {shown(edges_words(edges))}"
+    span = tree.span("rules", number, "secrets", "edges")
+    return read_or_note(lambda: joined_attribute(attributes, mistakes.text.folder, edges), mistakes, span, what)
+
+
+def _stated(rule: RuleSyntax) -> dict[str, object]:
+    return {key: getattr(rule, key) for key in rule.model_fields_set}
+
+
+MAX_COMBINATIONS: Final = 2**62 - 1
+"""Every listed record has a place in the product of the columns' values, a 64-bit integer."""
+
+
+def read_table(tree: SyntaxTree, file: str, mistakes: Mistakes) -> CsvTable | None:
+    """The table that lists the records; None when it cannot be read, which is then noted."""
+    span = tree.span("universe", "table")
+    return read_or_note(
+        lambda: read_csv(mistakes.text.folder, file), mistakes, span, f"the table of records {shown(file)}"
+    )
+
+
+def listed_universe(tree: SyntaxTree, table: CsvTable | None, mistakes: Mistakes) -> Universe | None:
+    """The universe of the records that a table lists; None when a mistake was noted.
+
+    A table that lists the whole product in its order is that product.
+    """
+    before = len(mistakes.found)
+    declared = declared_attributes(tree, mistakes)
+    if table is None:
+        return None
+    span, file = tree.span("universe", "table"), table.file
+    try:
+        _check_columns(tree, table, mistakes)
+        attributes = tuple(declared.get(name) or _words(name, table) for name in table.header)
+        if len(mistakes.found) > before:
+            return None
+        combinations = math.prod(attribute.size for attribute in attributes)
+        if combinations > MAX_COMBINATIONS:
+            message = (
+                f"the columns of {file} make {combinations:,} combinations; at most {MAX_COMBINATIONS:,} are handled"
+            )
+            mistakes.add("DX116", span, message, "leave out columns that no rule or query needs, or use coarser values")
+            return None
+        places = _places(attributes, table)
+    except WrongContent as error:
+        mistakes.add("DX115", span, str(error))
+        return None
+    whole = len(places) == combinations and bool(np.all(places == np.arange(combinations)))
+    return Universe(attributes, listed=None if whole else places)
+
+
+def _check_columns(tree: SyntaxTree, table: CsvTable, mistakes: Mistakes) -> None:
+    span = tree.span("universe", "table")
+    for name in table.header:
+        if not good_name(name):
+            mistakes.add("DX117", span, f"{NAMES}, found the column {shown(name)} of {table.file}")
+    if len(table.header) > MAX_ATTRIBUTES:
+        message = f"{table.file} has {len(table.header):,} columns; at most {MAX_ATTRIBUTES} are handled"
+        mistakes.add("DX116", span, message, "leave out those that no rule or query needs")
+    for name in tree.document.universe.attributes:
+        if name not in table.header:
+            message = f"{table.file} has no column {shown(name)}"
+            mistakes.add(
+                "DX126", tree.key_span("universe", "attributes", name), message, did_you_mean(name, table.header)
+            )
+
+
+def _words(name: str, table: CsvTable) -> Attribute:
+    """A column of words: its values in the order in which they first appear."""
+    values = tuple(dict.fromkeys(table.column(name)))
+    if "" in values:
+        line = table.lines[table.column(name).index("")]
+        raise WrongContent(f"{table.file}, line {line}: {shown(name)} is empty")
+    return CategoricalAttribute(name, values)
+
+
+def _places(attributes: tuple[Attribute, ...], table: CsvTable) -> NDArray[np.int64]:
+    """The place of each row in the product of the attributes. Raises: WrongContent."""
+    places = np.zeros(len(table.rows), dtype=np.int64)
+    for column, attribute in enumerate(attributes):
+        places = places * attribute.size + _codes(attribute, table, column)
+    distinct, first = np.unique(places, return_index=True)
+    if distinct.size < places.size:
+        again = int(np.setdiff1d(np.arange(places.size), first)[0])
+        earlier = int(first[np.searchsorted(distinct, places[again])])
+        line, other = table.lines[again], table.lines[earlier]
+        raise WrongContent(f"{table.file}, line {line}: this record is already in line {other}")
+    return places
+
+
+def _codes(attribute: Attribute, table: CsvTable, column: int) -> NDArray[np.int64]:
+    known: dict[str, int] = {}
+    codes = np.empty(len(table.rows), dtype=np.int64)
+    for row, (cells, line) in enumerate(zip(table.rows, table.lines, strict=True)):
+        cell = cells[column]
+        if cell not in known:
+            try:
+                known[cell] = attribute.code_of(cell)
+            except NotAValue as error:
+                message = f"{table.file}, line {line}: the attribute {shown(attribute.name)} has no value {shown(cell)}"
+                raise WrongContent(f"{message}; {error.advice}" if error.advice else message) from error
+        codes[row] = known[cell]
+    return codes
 
 
 @final

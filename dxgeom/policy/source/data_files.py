@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
+import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, TypeVar, final
 
-from dxgeom.policy.source.comma_rows import NotCommaSeparated, TooManyCells, comma_rows
 from dxgeom.policy.source.fields import THE_LIST, EdgeList
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.text import Folder, Unreadable, decoded, read_beside
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.wording import shown
+
+
+@final
+class NotCommaSeparated(Exception):
+    """The text is no comma-separated text; the message says why, ``line`` where. Callers turn it into their error."""
+
+    def __init__(self, reason: str, line: int) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
+@final
+class TooManyCells(Exception):
+    """The text holds more cells than were allowed. Callers turn it into their error."""
+
+
+def comma_rows(lines: Iterable[str], most_cells: int) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not empty lines, each with the line it ends on.
+
+    Raises: NotCommaSeparated; TooManyCells before more than ``most_cells`` were handed out.
+    """
+    reader = csv.reader(lines, strict=True)
+    cells = 0
+    try:
+        for row in reader:
+            cells += len(row)
+            if cells > most_cells:
+                raise TooManyCells
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise NotCommaSeparated(str(error), reader.line_num) from error
+
 
 MAX_DATA_BYTES: Final = 64 << 20
 MAX_ROWS: Final = 1_000_000

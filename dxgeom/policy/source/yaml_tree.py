@@ -5,6 +5,8 @@ Scalars keep the text as written: nothing is a boolean or an octal number here, 
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,10 +17,44 @@ from ruamel.yaml import events as ev
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
-from dxgeom.policy.source.lookalikes import glued, taken_as_meant
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.policy.source.mistakes import Mistakes, Span
+from dxgeom.policy.source.text import FolderInMemory, PolicyText
 from dxgeom.universe.decimals import meant
 from dxgeom.universe.wording import shown
+
+_NO_SPACES: Final = "\u00a0\u2007\u202f\u200b\u200c\u200d\u2060\ufeff\u3000"
+"""Look like a space or like nothing, and are neither to YAML."""
+_QUOTED: Final = re.compile("[“”„‟«»‘’‚‛‹›](.*)[“”„‟«»‘’‚‛‹›]", re.DOTALL)
+_GLUED: Final = re.compile(rf"[\s-]*([^\s:'\"]+):([{_NO_SPACES}]*)(\S.*)")
+
+
+def taken_as_meant(text: str, span: Span, mistakes: Mistakes) -> str:
+    """A word that stands without quotes, as it was meant: where it only looks right, this is noted."""
+    bare = text.strip(_NO_SPACES)
+    if bare != text:
+        message = f"a no-break space is part of {shown(text)}, where it looks like a plain space and is none"
+        mistakes.add("DX119", span, message, f"delete it and type a plain space: {bare}")
+        return bare
+    if quoted := _QUOTED.fullmatch(text):
+        message = f"typographic quotes are letters like others: they are part of the word {shown(text)}"
+        mistakes.add("DX119", span, message, f"write '{quoted[1]}', or \"{text}\" where they are meant")
+        return quoted[1]
+    return text
+
+
+def glued(line: str) -> tuple[int, str, str] | None:
+    """Where a key's value is glued to its colon in a line, what is wrong, and what to write instead; else None.
+
+    >>> glued("    epsilon:0.5")
+    (4, "behind a key's colon stands a space, found 'epsilon:0.5'", 'write epsilon: 0.5')
+    """
+    found = _GLUED.fullmatch(line)
+    if found is None:
+        return None
+    between = "a no-break space, which only looks like one" if found[2] else shown(f"{found[1]}:{found[3]}")
+    return found.start(1), f"behind a key's colon stands a space, found {between}", f"write {found[1]}: {found[3]}"
+
 
 MAX_DEPTH = 20
 MAX_NODES = 50_000
@@ -254,3 +290,139 @@ def place_in(scalar: Scalar, offset: int, content: str) -> Span:
 
 def _same(written: str, read: str) -> bool:
     return written == read or (read.isspace() and written.isspace())
+
+
+Path: TypeAlias = tuple[str | int, ...]
+
+
+def node_at(root: Node, path: Path) -> Node | None:
+    """The node at a path, or None."""
+    node: Node | None = root
+    for step in path:
+        if isinstance(node, Mapping) and isinstance(step, str):
+            entry = node.entry(step)
+            node = entry[1] if entry else None
+        elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+        else:
+            return None
+    return node
+
+
+def span_at(root: Node, path: Path) -> Span:
+    """The span of the node at a path, or of the nearest thing around it that exists."""
+    for length in range(len(path), 0, -1):
+        node = node_at(root, path[:length])
+        if node is not None:
+            return node.span
+    return root.span
+
+
+def key_span_at(root: Node, path: Path) -> Span:
+    """The span of the last key of a path, or of the nearest thing around it that exists."""
+    holder = node_at(root, path[:-1])
+    if isinstance(holder, Mapping) and isinstance(path[-1], str):
+        entry = holder.entry(path[-1])
+        if entry is not None:
+            return entry[0].span
+    return span_at(root, path)
+
+
+def kind_of(node: Node | None) -> str:
+    """A node in words."""
+    match node:
+        case Scalar(text=text):
+            return shown(text) if text else "nothing"
+        case Sequence():
+            return "a list"
+        case Mapping():
+            return "a mapping"
+        case None:
+            return "nothing"
+
+
+def as_data(node: Node) -> Any:
+    """Dictionaries, lists and strings."""
+    match node:
+        case Scalar(text=text):
+            return text
+        case Sequence(items=items):
+            return [as_data(item) for item in items]
+        case Mapping(entries=entries):
+            return {key.text: as_data(value) for key, value in entries}
+
+
+_ORDER: Final = "the order is policy, data, queries: 'dxgeom release POLICY DATA QUERIES'"
+_FILE_NAME: Final = re.compile(r"\S+\.(ya?ml|json)")
+_CELLS: Final = re.compile(r"[^\s,;\t]+([,;\t]\s?[^\s,;\t]*)+(\s|$)")
+_POLICY: Final = ("policy", "universe", "rules")
+_QUERIES: Final = ("queries",)
+
+
+def note_no_mapping(root: Node, language: str, advice: str, mistakes: Mistakes) -> None:
+    """Note that a text is no mapping, as one of this ``language`` is; nothing is shown of what may be data."""
+    what = f"a {language} file is a mapping" if language == "queries" else f"a {language} is a mapping"
+    text = root.text if isinstance(root, Scalar) else ""
+    if _FILE_NAME.fullmatch(text):
+        advice = f"this is the name of a file, which dx.load_{language} reads"
+    elif _CELLS.match(text):
+        mistakes.add("DX108", root.span, f"{what}, found what looks like a table of data", _ORDER)
+        return
+    mistakes.add("DX108", root.span, f"{what}, found {kind_of(root)}", advice)
+
+
+def is_queries(root: Mapping, mistakes: Mistakes) -> bool:
+    """Whether a text that is read as a policy is a queries file, which is noted."""
+    return _is_other(
+        root, _QUERIES, _POLICY, "this is a queries file; the policy is another file, and is named first", mistakes
+    )
+
+
+def is_policy(root: Mapping, mistakes: Mistakes) -> bool:
+    """Whether a text that is read as queries is a policy, which is noted."""
+    return _is_other(
+        root, _POLICY, _QUERIES, "this is a policy; the queries are another file, and are named last", mistakes
+    )
+
+
+def _is_other(root: Mapping, theirs: tuple[str, ...], ours: tuple[str, ...], advice: str, mistakes: Mistakes) -> bool:
+    stranger = next((entry[0] for key in theirs if (entry := root.entry(key)) is not None), None)
+    if stranger is None or any(root.entry(key) is not None for key in ours):
+        return False
+    mistakes.add("DX105", stranger.span, f"the key '{stranger.text}' is not known here", advice)
+    return True
+
+
+_LONGEST_LINE: Final = 1 << 22
+
+
+def written(text: PolicyText) -> dict[str, Any]:
+    """The mappings, lists and words of a text that has been read without a mistake."""
+    root = read_tree(Mistakes(text))
+    data = {} if root is None else as_data(root)
+    if not isinstance(data, dict):
+        raise UnsupportedCombination("a policy, or a file of queries, that is kept elsewhere is a mapping")
+    return data
+
+
+def files(text: PolicyText) -> dict[str, str]:
+    """The content of every data file that was read for a text."""
+    taken = {} if text.folder is None else text.folder.taken
+    return {name: taken[name].decode("utf-8") for name in sorted(taken)}
+
+
+def in_one_line(text: PolicyText) -> str | None:
+    """What a text and its data files say, as one line of JSON; None where that is longer than such lines may be."""
+    line = json.dumps({"written": written(text), "files": files(text)}, separators=(",", ":"), ensure_ascii=True)
+    return line if len(line) <= _LONGEST_LINE else None
+
+
+def from_one_line(line: str) -> tuple[Any, FolderInMemory]:
+    """The data and the folder of such a line. Raises: ValueError, KeyError, TypeError or AttributeError for another."""
+    said = json.loads(line)
+    return said["written"], folder_with(said["files"])
+
+
+def folder_with(contents: dict[str, str]) -> FolderInMemory:
+    """The folder of these files."""
+    return FolderInMemory({name: text.encode("utf-8") for name, text in contents.items()})

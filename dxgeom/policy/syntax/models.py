@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, fin
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag, WithJsonSchema, create_model
 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
-from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
+from dxgeom.policy.rule_kinds import RULE_KINDS
 from dxgeom.policy.source.fields import Edges, Epsilon, LengthText, Names, Positive, WholeBudget, WholeFromOne
 
 

@@ -1,4 +1,4 @@
-"""Third phase: from the tree to the grammar's models, every mistake at its place."""
+"""Third phase: from the tree to the grammar's models, every mistake at its place and in its author's words."""
 
 from __future__ import annotations
 
@@ -6,15 +6,173 @@ from collections.abc import Sequence as Items
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS, kind_by_key
+from dxgeom.policy.kinds.kind import AnyKind, AttributeKeys
+from dxgeom.policy.rule_kinds import RULE_KINDS
 from dxgeom.policy.source.mistakes import Mistakes, Span
-from dxgeom.policy.source.strangers import is_queries, note_no_mapping
-from dxgeom.policy.source.tree_places import Path, key_span_at, node_at, span_at
-from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
-from dxgeom.policy.syntax.grammar_reports import report_problems, strip_tags
-from dxgeom.policy.syntax.models import HERE, PolicySyntax
-from dxgeom.universe.wording import shown
+from dxgeom.policy.source.yaml_tree import (
+    Mapping,
+    Node,
+    Path,
+    Scalar,
+    Sequence,
+    is_queries,
+    key_span_at,
+    kind_of,
+    node_at,
+    note_no_mapping,
+    span_at,
+)
+from dxgeom.policy.syntax.models import (
+    HERE,
+    WRITTEN,
+    DatasetSyntax,
+    PeopleSyntax,
+    PolicySyntax,
+    RuleSyntax,
+    SecretsSyntax,
+    UniverseSyntax,
+)
+from dxgeom.universe.wording import did_you_mean, shown
+
+_TAGGED: Final = tuple((kind.key,) for kind in RULE_KINDS if kind.tagged)
+
+
+def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> None:
+    """What pydantic refuses, each at its place and in the language's own words."""
+    for problem in error.errors(include_url=False, include_input=False):
+        if mistakes.full:
+            return
+        path, tagged = strip_tags(problem["loc"]), problem["loc"]
+        node = node_at(root, path)
+        if isinstance(node, Scalar) and node.plain and not node.text:
+            continue  # the missing value has been noted
+        if node is not None and any(mistakes.noted_at(code, node.span) for code in ("DX102", "DX119")):
+            continue  # an alias, or another thing that is not read as it stands
+        name = f"{shown(str(path[-1]))}: " if path and isinstance(path[-1], str) else ""
+        match problem["type"]:
+            case "extra_forbidden":
+                report_unknown_key(root, path, _place(path), _keys_at(tagged), mistakes)
+            case "missing" if _explained(node_at(root, path[:-1]), str(path[-1]), _keys_at(tagged)):
+                pass
+            case "missing":
+                where = key_span_at(root, path[:-1]) if len(path) > 1 else root.span
+                what = f"the key {shown(path[-1])}" if isinstance(path[-1], str) else "an entry of this list"
+                mistakes.add("DX107", where, f"{what} is missing", _how_to_write(tagged, path))
+            case "union_tag_not_found" | "union_tag_invalid" if path[:1] == ("universe",):
+                _report_attribute(root, path, mistakes)
+            case "union_tag_not_found" | "union_tag_invalid":
+                message = f"{name}found {kind_of(node)}, expected a mapping or a column's name"
+                mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
+            case "too_long" | "too_short":
+                mistakes.add("DX108", span_at(root, path), f"{name}{problem['msg'].lower()}", HERE[_place(path)])
+            case "literal_error":
+                wanted = str(problem.get("ctx", {}).get("expected", ""))
+                message = f"{name}{wanted} is expected here, found {kind_of(node)}"
+                mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
+            case str(code) if code.startswith("DX"):
+                message = f"{name}{problem['msg']}, found {kind_of(node)}"
+                mistakes.add(code, span_at(root, path), message, str(problem.get("ctx", {}).get("advice", "")))
+            case _:
+                message = f"{name}found {kind_of(node)}, expected {_expected(problem['type'])}"
+                mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
+
+
+def _explained(holder: Node | None, missing: str, known: tuple[str, ...]) -> bool:
+    """Whether a key is missing because another one stands for it, a slip of the pen."""
+    keys = {key.text for key, _ in holder.entries} if isinstance(holder, Mapping) else set()
+    return any(did_you_mean(key, [missing]).startswith("did you mean") for key in keys.difference(known))
+
+
+def _expected(problem: str) -> str:
+    return {"string_type": "a word", "tuple_type": "a list", "dict_type": "a mapping", "model_type": "a mapping"}.get(
+        problem, "something else"
+    )
+
+
+def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
+    """An example of the very thing that is wrong where there is one, else what may stand in its place."""
+    match tagged:
+        case ("universe", "attributes", str(), _, str(key), *_) if key in AttributeKeys.model_fields:
+            return ""
+        case ("universe", "attributes", str(), str(tag), _, *_):
+            return _kind(tag).example or HERE["attribute"]
+        case ("rules", int(), str(key), *_) if key in WRITTEN:
+            return WRITTEN[key]
+        case (("universe" | "dataset" | "people") as part,):
+            return HERE[str(part)]
+        case _:
+            return HERE[_place(path)]
+
+
+def _place(path: Path) -> str:
+    match path:
+        case ("rules", int(), *_):
+            return "rule"
+        case ("universe", "attributes", str(), *_):
+            return "attribute"
+        case (("universe" | "dataset" | "people") as part, _, *_):
+            return str(part)
+        case _:
+            return "policy"
+
+
+def _keys_at(tagged: tuple[str | int, ...]) -> tuple[str, ...]:
+    model: type[BaseModel]
+    match tagged:
+        case ("universe", "attributes", str(), str(tag), *_):
+            model = _kind(tag).syntax
+        case ("universe", _):
+            model = UniverseSyntax
+        case ("dataset", _):
+            model = DatasetSyntax
+        case ("people", _):
+            model = PeopleSyntax
+        case ("rules", int(), "secrets", _):
+            model = SecretsSyntax
+        case ("rules", int(), *_):
+            model = RuleSyntax
+        case _:
+            model = PolicySyntax
+    return tuple(model.model_fields)
+
+
+def _kind(tag: str) -> AnyKind:
+    return next(kind for kind in ATTRIBUTE_KINDS if kind.tag == tag)
+
+
+def report_unknown_key(root: Node, path: Path, place: str, known: tuple[str, ...], mistakes: Mistakes) -> None:
+    """A key that the grammar does not have: a slip, or a stranger."""
+    word = str(path[-1])
+    span = key_span_at(root, path)
+    inside = place == "rule" and word in SecretsSyntax.model_fields and word not in known
+    advice = WRITTEN["secrets"] if inside else did_you_mean(word, known)
+    if place == "policy" and word == "queries":
+        advice = "queries are asked in a file of their own, which is named after the policy"
+    mistakes.add("DX105", span, f"the key {shown(word)} is not known here", advice)
+
+
+def _report_attribute(root: Node, path: Path, mistakes: Mistakes) -> None:
+    node = node_at(root, path)
+    name = shown(str(path[-1]))
+    if not isinstance(node, Mapping) or kind_by_key({key.text: value for key, value in node.entries}) is not None:
+        mistakes.add("DX108", span_at(root, path), f"attribute {name}: found {kind_of(node)}", HERE["attribute"])
+        return
+    known = tuple(kind.key for kind in ATTRIBUTE_KINDS if kind is not WORDS)
+    first = node.entries[0][0] if node.entries else None
+    slip = did_you_mean(first.text, known) if first else ""
+    advice = slip if slip.startswith("did you mean") else HERE["attribute"]
+    where = first.span if first else node.span
+    mistakes.add("DX105", where, f"attribute {name}: none of its keys says what its values are", advice)
+
+
+def strip_tags(location: tuple[str | int, ...]) -> Path:
+    """A location of pydantic without the mark of which form of an attribute, or of a rule, was tried."""
+    marked = location[:2] == ("universe", "attributes") or location[2:3] in _TAGGED
+    return location[:3] + location[4:] if marked and len(location) > 3 else location
+
 
 _STAND_IN_NAME: Final = "?"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS
-from dxgeom.policy.rule_kinds.rule_kinds import RULE_KINDS
+from dxgeom.policy.rule_kinds import RULE_KINDS
 from dxgeom.policy.syntax.models import PolicySyntax, listed
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

@@ -15,10 +15,9 @@ from typing import Any, Final, TypeAlias, final
 from pydantic import BaseModel
 
 from dxgeom.errors import Diagnostic
-from dxgeom.policy.kinds.attribute_keys import AttributeKeys
-from dxgeom.policy.source.language import Language
-from dxgeom.policy.source.lengths import Length
-from dxgeom.policy.source.text import Folder, Paths, PolicyText
+from dxgeom.policy.kinds.kind import AttributeKeys
+from dxgeom.policy.source.fields import Length
+from dxgeom.policy.source.text import Folder, Language, Paths, PolicyText
 from dxgeom.policy.source.yaml_tree import MAX_DEPTH, MAX_NODES
 from dxgeom.policy.syntax.models import PolicySyntax, RuleSyntax, UniverseSyntax
 from dxgeom.universe.columns import plain

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from dxgeom.policy.source.text import PolicyText
-from dxgeom.policy.source.tree_places import kind_of
-from dxgeom.policy.source.yaml_tree import Mapping, Node
+from dxgeom.policy.source.yaml_tree import Mapping, Node, kind_of
 from dxgeom.queries.tasks.fit import FitKind
 from dxgeom.queries.tasks.of_queries import QueriesKind
 from dxgeom.queries.tasks.select import SelectKind

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.tree_places import as_data, key_span_at, kind_of, span_at
-from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, as_data, key_span_at, kind_of, span_at
 from dxgeom.queries.query_kind import NOT_A_WORD
 from dxgeom.universe.wording import did_you_mean, shown
 

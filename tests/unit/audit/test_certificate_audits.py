@@ -15,8 +15,8 @@ from dxgeom.audit.distances_audit import audit_edges, audit_matrix
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.audit.stated_bounds import StatedBounds
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
-from dxgeom.policy.axes.places import PlacesAxis
-from dxgeom.policy.bounds.per_distance import PerDistance
+from dxgeom.policy.axes import PlacesAxis
+from dxgeom.policy.bounds.distance_bounds import PerDistance
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.places import PointsAttribute
 

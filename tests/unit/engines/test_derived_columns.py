@@ -20,8 +20,7 @@ from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.opening import opened
 from dxgeom.engines.reading import plan_reading
 from dxgeom.errors import DataError
-from dxgeom.policy.derived.arithmetic import arithmetic
-from dxgeom.policy.derived.derivation import NotDerivable
+from dxgeom.policy.derived import NotDerivable, arithmetic
 from dxgeom.universe.numbers.numeric_attributes import RangeAttribute
 from dxgeom.universe.reading.expressions import Arithmetic, Expression, Number, NumberCell
 from dxgeom.universe.reading.reading import CellReading, Reading

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
-from dxgeom.policy.axes.axis import Amount
+from dxgeom.policy.axes import Amount
 from dxgeom.policy.bounds.bound import Bound, Stated, closed, in_units
+from dxgeom.policy.lower.blocks import describe
 from dxgeom.policy.lower.connectivity import unprotected
-from dxgeom.policy.lower.describe import describe
-from dxgeom.policy.lower.metrics import lower_attribute, lower_records
+from dxgeom.policy.lower.lowered import lower_attribute, lower_records
 from dxgeom.policy.policy import Policy, parse_policy
 
 TEXT = """policy: toy

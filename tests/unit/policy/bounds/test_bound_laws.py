@@ -10,20 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dxgeom.policy.axes.line import LineAxis
-from dxgeom.policy.axes.paths import PathAxis
-from dxgeom.policy.axes.places import PlacesAxis
-from dxgeom.policy.bounds.bound import Bound
-from dxgeom.policy.bounds.by_individual import ByIndividual
-from dxgeom.policy.bounds.by_value import ByValue
-from dxgeom.policy.bounds.constant import Constant
-from dxgeom.policy.bounds.edges import Edges
-from dxgeom.policy.bounds.joint_constant import JointConstant
-from dxgeom.policy.bounds.largest_change import LargestChange
-from dxgeom.policy.bounds.partition import Partition
-from dxgeom.policy.bounds.per_distance import PerDistance
-from dxgeom.policy.bounds.reduction import reduced
-from dxgeom.policy.bounds.threshold import Threshold
+from dxgeom.policy.axes import LineAxis, PathAxis, PlacesAxis
+from dxgeom.policy.bounds.bound import Bound, Constant
+from dxgeom.policy.bounds.distance_bounds import Edges, Partition, PerDistance, Threshold
+from dxgeom.policy.bounds.joint_bounds import JointConstant, LargestChange
+from dxgeom.policy.bounds.value_bounds import ByIndividual, ByValue, reduced
 
 pytestmark = pytest.mark.long
 

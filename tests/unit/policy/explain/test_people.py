@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.errors import DataError
-from dxgeom.policy.explain.transport import least_transport
+from dxgeom.policy.explain.two_people import least_transport
 from dxgeom.policy.policy import parse_policy
 from dxgeom.report.showing import document_for
 from dxgeom.universe.people.people import PUBLIC_NUMBER, SHARES

@@ -210,7 +210,7 @@ def test_sizes_are_limited_before_anything_large_is_built(tmp_path, monkeypatch)
     with pytest.raises(PolicyError, match="at most 3 regions"):
         policy(written(tmp_path, MAP))
     monkeypatch.setattr("dxgeom.policy.source.geojson.MAX_REGIONS", 9)
-    monkeypatch.setattr("dxgeom.policy.kinds.regions._MAX_CELLS", 9)
+    monkeypatch.setattr("dxgeom.policy.kinds.places._MAX_CELLS", 9)
     with pytest.raises(PolicyError, match="more than 9 properties"):
         policy(tmp_path)
 

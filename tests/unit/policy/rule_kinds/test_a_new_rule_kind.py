@@ -17,8 +17,8 @@ PROGRAM = textwrap.dedent(
 
     from dxgeom.metrics.metric import PairBlock, all_pairs
     from dxgeom.policy.bounds.bound import Bound, closed, in_units
-    from dxgeom.policy.rule_kinds import rule_kinds
-    from dxgeom.policy.rule_kinds.rule_kind import RuleKind
+    from dxgeom.policy import rule_kinds
+    from dxgeom.policy.rule_kinds import RuleKind
     from dxgeom.policy.source.fields import Epsilon
 
 
