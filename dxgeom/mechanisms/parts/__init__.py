@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.parts.box_scales import (
         BlockTables as BlockTables,
         BoxQuestion as BoxQuestion,
-        Promised as Promised,
         WorstScales as WorstScales,
         best_scales as best_scales,
         block_variances as block_variances,
@@ -69,10 +68,15 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.parts.factors import Factor as Factor, Path as Path, Tree as Tree, trees as trees
     from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise as LatticeNoise
     from dxgeom.mechanisms.parts.loads import (
+        Load as Load,
+        Promised as Promised,
         enlarged as enlarged,
+        enlarged_until as enlarged_until,
         hides_everything as hides_everything,
+        loads_of as loads_of,
         moved as moved,
         within_budgets as within_budgets,
+        within_limits as within_limits,
     )
     from dxgeom.mechanisms.parts.measured_parts import (
         AskedBoxes as AskedBoxes,

@@ -16,14 +16,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Final, NamedTuple, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.promises import parts_of, promise_of
-from dxgeom.mechanisms.parts.factors import Factor, Kinds, Path
+from dxgeom.mechanisms.parts.factors import Factor, Path
+from dxgeom.mechanisms.parts.loads import LARGEST_SCALE, Limit, Load, Promised, enlarged_until, loads_of, within_limits
 from dxgeom.mechanisms.parts.program import Budgets, least_cost_rates
 from dxgeom.mechanisms.parts.scales import only_taken, rates_of_tables
 from dxgeom.metrics.combinations import PresenceMetric
@@ -34,13 +35,6 @@ from dxgeom.universe.workloads.box_queries import BoxQueries
 
 _MOST_BLOCKS: Final = 20_000
 Levels = tuple[int, ...]
-
-
-class Promised(NamedTuple):
-    """``kinds``: of each attribute the distances of its factor's kinds of change; ``presence``: a record and none."""
-
-    kinds: tuple[Kinds, ...]
-    presence: Fraction | None
 
 
 @final
@@ -118,46 +112,23 @@ class BoxQuestion(Closed):
         return found
 
     @cached_property
-    def shares(self) -> tuple[tuple[tuple[int, Fraction], ...], ...]:
-        """For each limit, the blocks that use some of it, and how much their noise's rate is multiplied with."""
-        alone = [[one.alone(level, self.normal) for level in range(one.levels)] for one in self.factors]
-        found: list[list[tuple[int, Fraction]]] = [[] for _ in self._limited]
-        for number, block in enumerate(self.blocks):
-            for own, (place, kind) in zip(found, self._limited, strict=True):
-                share = Fraction(1) if place is None else self.factors[place].changed(block[place], kind, self.normal)
-                if not share:
-                    continue
-                for other, level in enumerate(block):
-                    if other != place and level:
-                        share *= alone[other][level]
-                own.append((number, share))
-        return tuple(map(tuple, found))
+    def loads(self) -> tuple[Load, ...]:
+        """What noise in each block uses of the limits."""
+        parts = (
+            (number, [(a, level) for a, level in enumerate(block) if level]) for number, block in enumerate(self.blocks)
+        )
+        return tuple(loads_of(self.factors, parts, self.promised, self.normal))
 
     @cached_property
-    def _limited(self) -> tuple[tuple[int | None, int], ...]:
-        kinds = [
-            (place, kind)
-            for place, own in enumerate(self.promised.kinds)
-            for kind, distance in enumerate(own, start=1)
-            if distance is not None
-        ]
-        return (*kinds, *(() if self.promised.presence is None else ((None, 0),)))
-
-    @cached_property
-    def limits(self) -> tuple[Fraction, ...]:
+    def limits(self) -> Mapping[Limit, Fraction]:
         """The distance of each limit."""
-        found = []
-        for place, kind in self._limited:
-            distance = self.promised.presence if place is None else self.promised.kinds[place][kind - 1]
-            if distance is not None:
-                found.append(distance)
-        return tuple(found)
+        return MappingProxyType(self.promised.limits)
 
     @cached_property
     def protected(self) -> NDArray[np.bool_]:
         """(blocks,): whether some record can move the block at a finite distance."""
         found = np.zeros(len(self.blocks), dtype=bool)
-        found[[number for own in self.shares for number, _ in own]] = True
+        found[[load.number for load in self.loads]] = True
         return found
 
     def budgets(self, among: NDArray[np.int64]) -> Budgets:
@@ -166,16 +137,16 @@ class BoxQuestion(Closed):
 
         place = np.full(len(self.blocks), -1)
         place[among] = np.arange(len(among))
+        column = {limit: at for at, limit in enumerate(self.limits)}
         entries = [
-            (place[number], column, float(share))
-            for column, own in enumerate(self.shares)
-            for number, share in own
+            (place[number], column[limit], top / bottom)
+            for limit, number, top, bottom in self.loads
             if place[number] >= 0
         ]
         rows, columns, values = zip(*entries, strict=True)
         shape = (len(among), len(self.limits))
         matrix = sparse.csr_matrix((values, (rows, columns)), shape)
-        limits = np.array([float(one) for one in self.limits])
+        limits = np.array([float(one) for one in self.limits.values()])
         used = np.flatnonzero(np.asarray(matrix.sum(axis=0)).ravel() > 0)
         return Budgets(matrix[:, used].tocsr(), (limits**2 if self.normal else limits)[used])
 
@@ -227,9 +198,6 @@ def _least(metric: VerifiedMetric, boxes: BoxQueries, classes: dict[int, NDArray
     return promise_of(metric.metric, boxes.universe.shape, classes).least[0]
 
 
-_BITS: Final = 200
-_LARGEST: Final = 2.0**200
-_MARGINS: Final = (0.0, 1e-14, 1e-12, 1e-10, 1e-7)
 _MOST_TOLD: Final = 4_000_000
 
 
@@ -306,31 +274,19 @@ def best_scales(question: BoxQuestion) -> NDArray[np.float64]:
         rates = rates_of_tables(BlockTables(question), weights[question.protected]).rates[: len(scales)]
         scales[rates > 0] = 1 / rates[rates > 0]
         scales = only_taken(BlockTables(question), scales, question.weights > 0)
-    for margin in _MARGINS:
-        if _within(question, scales * (1 + margin)):
-            return np.asarray(scales * (1 + margin))
-    raise CertificateRefused("these scales are too badly conditioned to prove that they honour the metric")
+    return enlarged_until(lambda wider: _within(question, wider), scales)
 
 
 def require_enough(question: BoxQuestion, scales: NDArray[np.float64]) -> None:
     """Raises: CertificateRefused unless noise of these scales honours every limit: Σ share/σ² ≤ d² for normal noise,
     else Σ share/b ≤ d, over blocks that are measured; in integers, each summand rounded up."""
-    proper = scales.shape == (len(question.blocks),) and bool(np.all((scales >= 0) & (scales <= _LARGEST)))
+    proper = scales.shape == (len(question.blocks),) and bool(np.all((scales >= 0) & (scales <= LARGEST_SCALE)))
     if not (proper and _within(question, scales)):
         raise CertificateRefused("noise in the blocks of these boxes does not hide what the metric protects")
 
 
 def _within(question: BoxQuestion, scales: NDArray[np.float64]) -> bool:
-    exact = [Fraction(scale) for scale in scales.tolist()]
-    for own, limit in zip(question.shares, question.limits, strict=True):
-        used = 0
-        for number, share in own:
-            if exact[number]:
-                part = share / (exact[number] ** 2 if question.normal else exact[number])
-                used += -(-(part.numerator << _BITS) // part.denominator)
-        if used > int((limit * limit if question.normal else limit) * 2**_BITS):
-            return False
-    return True
+    return within_limits(question.loads, question.limits, scales, question.normal)
 
 
 def block_variances(question: BoxQuestion, scales: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,24 +1,103 @@
-"""The proof that scales honour the constants: every budget summed in integers, each summand rounded up; and noise in
-every part that a record can move."""
+"""The proof that noise in parts honours a metric: every limit summed in integers, each summand rounded up; and noise in
+every part that a record can move.
+
+A part with noise of rate r, 1/b or for normal noise 1/σ², and a level of each attribute hides a change of attribute a
+as r·changed_a·Π_{b≠a} alone_b, and a record that comes or goes as r·Π_b alone_b. Over all parts they add up to the
+distance at most, for normal noise to its square.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.promises import Promise
+from dxgeom.mechanisms.parts.factors import Factor, Kinds, Tree
 from dxgeom.mechanisms.parts.tables import SetFamily
 
 _BITS: Final = 200
-_LARGEST: Final = 2.0**200
+LARGEST_SCALE: Final = 2.0**200
 """Larger noise is of no use, and float64 has no room for the weights of its averages."""
 _MARGINS: Final = (0.0, 1e-14, 1e-12, 1e-10, 1e-7)
 """By how much more than float64 says noise is enlarged, each tried when the one before was not enough."""
+Limit: TypeAlias = tuple[int | None, int]
+"""An attribute's place and a kind of its changes, from 1; or None and 0, for records that come or go."""
+
+
+class Promised(NamedTuple):
+    """``kinds``: of each attribute the distances of its factor's kinds of change; ``presence``: a record and none."""
+
+    kinds: tuple[Kinds, ...]
+    presence: Fraction | None
+
+    @property
+    def limits(self) -> dict[Limit, Fraction]:
+        """The distance of each limit; where none is finite there is no limit."""
+        each = ((a, kind, one) for a, own in enumerate(self.kinds) for kind, one in enumerate(own, start=1))
+        found: dict[Limit, Fraction] = {(a, kind): one for a, kind, one in each if one is not None}
+        return found if self.presence is None else {**found, (None, 0): self.presence}
+
+
+class Load(NamedTuple):
+    """What rate 1 in the part ``number`` uses of a limit: ``top``/``bottom``."""
+
+    limit: Limit
+    number: int
+    top: int
+    bottom: int
+
+
+def loads_of(
+    factors: Sequence[Factor], parts: Iterable[tuple[int, Sequence[tuple[int, int]]]], promised: Promised, normal: bool
+) -> Iterator[Load]:
+    """Of parts, by number, with the attributes' places and levels, but for those at level 0, which nothing changes."""
+    alone = [[one.alone(level, normal) for level in range(one.levels)] for one in factors]
+    changes = [
+        [
+            [(kind, one.changed(level, kind, normal)) for kind, limit in enumerate(own, start=1) if limit is not None]
+            for level in range(one.levels)
+        ]
+        for one, own in zip(factors, promised.kinds, strict=True)
+    ]
+    for number, part in parts:
+        each = [alone[a][level] for a, level in part]
+        top, bottom = math.prod(one.numerator for one in each), math.prod(one.denominator for one in each)
+        for (a, level), own in zip(part, each, strict=True):
+            for kind, changed in changes[a][level]:
+                if changed:
+                    over = bottom * changed.denominator * own.numerator
+                    yield Load((a, kind), number, top * changed.numerator * own.denominator, over)
+        if promised.presence is not None:
+            yield Load((None, 0), number, top, bottom)
+
+
+def within_limits(
+    loads: Iterable[Load], limits: Mapping[Limit, Fraction], scales: NDArray[np.float64], normal: bool
+) -> bool:
+    """Whether noise of these ``scales`` (parts,), 0 for none, is within all ``limits``; *exactly*, but that summands
+    are rounded up to 2⁻²⁰⁰: what is near a limit by less is refused."""
+    ratios, power = [scale.as_integer_ratio() for scale in scales.tolist()], 2 if normal else 1
+    used = dict.fromkeys(limits, 0)
+    for limit, number, top, bottom in loads:
+        scale, over = ratios[number]
+        if scale > 0:
+            used[limit] += -(-(top * over**power << _BITS) // (bottom * scale**power))
+    return all(total <= int(limits[limit] ** power * 2**_BITS) for limit, total in used.items())
+
+
+def enlarged_until(enough: Callable[[NDArray[np.float64]], bool], scales: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The scales, as much larger as is proved to be enough. Raises: CertificateRefused where 1e-7 is not."""
+    for margin in _MARGINS:
+        wider = np.asarray(scales * (1 + margin))
+        if enough(wider):
+            return wider
+    raise CertificateRefused("these scales are too badly conditioned to prove that they honour the metric")
 
 
 def hides_everything(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> bool:
@@ -27,7 +106,9 @@ def hides_everything(family: SetFamily, promise: Promise, scales: NDArray[np.flo
 
     A residual that no table with noise measures would be released as it is, however little the others spend.
     """
-    proper = scales.shape == (family.count * (1 if normal else 2),) and np.all((scales >= 0) & (scales <= _LARGEST))
+    proper = scales.shape == (family.count * (1 if normal else 2),) and np.all(
+        (scales >= 0) & (scales <= LARGEST_SCALE)
+    )
     if not proper or np.any(moved(family, promise) & ~_noisy(family, scales > 0, normal)):
         return False
     return within_budgets(family, promise, scales, normal)
@@ -58,29 +139,11 @@ def within_budgets(family: SetFamily, promise: Promise, scales: NDArray[np.float
     Σ_{A∋k} 2/b_A ≤ ε_k and Σ_A 1/b_A ≤ ε₀. All of it in the units of counts. Summands are rounded up to 2⁻²⁰⁰, so what
     is near the budget by less is refused.
     """
-    sizes = family.sizes.tolist()
-    used = [0] * len(sizes)
-    absent = 0
-    for place, scale in enumerate(scales.tolist()):
-        if scale <= 0:
-            continue
-        top, bottom = scale.as_integer_ratio()
-        above, below = (bottom**2, top**2) if normal else (bottom, top)
-        inside = family.members_of(place % family.count)
-        over = math.prod(sizes[a] for a in inside) if normal else 1
-        free = math.prod(sizes[a] - 1 for a in inside) if normal else 1
-        absent += -(-(above * free << _BITS) // (below * over))
-        for a in inside:
-            one = sizes[a] - 1, sizes[a]
-            part = (above * free * one[1], below * over * one[0]) if normal else (above, below)
-            used[a] += -(-(2 * part[0] << _BITS) // part[1])
-    limits = [*zip(used, promise.least, strict=True), (absent, promise.presence)]
-    return all(limit is None or total <= _limit(limit, normal) for total, limit in limits)
-
-
-def _limit(constant: Fraction, normal: bool) -> int:
-    square: Fraction = constant * constant if normal else constant
-    return int(square * 2**_BITS)
+    factors = [Tree(size, (size,)) for size in family.sizes.tolist()]
+    promised = Promised(tuple((one,) for one in promise.least), promise.presence)
+    noisy = np.flatnonzero(scales > 0).tolist()
+    parts = ((place, [(a, 1) for a in family.members_of(place % family.count)]) for place in noisy)
+    return within_limits(loads_of(factors, parts, promised, normal), promised.limits, scales, normal)
 
 
 def enlarged(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> NDArray[np.float64]:
@@ -88,8 +151,4 @@ def enlarged(family: SetFamily, promise: Promise, scales: NDArray[np.float64], n
 
     Raises: CertificateRefused where 1e-7 is not enough, or something protected would get no noise.
     """
-    for margin in _MARGINS:
-        wider = np.asarray(scales * (1 + margin))
-        if hides_everything(family, promise, wider, normal):
-            return wider
-    raise CertificateRefused("these scales are too badly conditioned to prove that they honour the metric")
+    return enlarged_until(lambda wider: hides_everything(family, promise, wider, normal), scales)
