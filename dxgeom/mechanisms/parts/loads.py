@@ -67,14 +67,18 @@ def loads_of(
     ]
     for number, part in parts:
         each = [alone[a][level] for a, level in part]
-        top, bottom = math.prod(one.numerator for one in each), math.prod(one.denominator for one in each)
-        for (a, level), own in zip(part, each, strict=True):
+        for place, (a, level) in enumerate(part):
+            top, bottom = _product([*each[:place], *each[place + 1 :]])
             for kind, changed in changes[a][level]:
                 if changed:
-                    over = bottom * changed.denominator * own.numerator
-                    yield Load((a, kind), number, top * changed.numerator * own.denominator, over)
+                    yield Load((a, kind), number, top * changed.numerator, bottom * changed.denominator)
         if promised.presence is not None:
-            yield Load((None, 0), number, top, bottom)
+            yield Load((None, 0), number, *_product(each))
+
+
+def _product(factors: Sequence[Fraction]) -> tuple[int, int]:
+    """As numerator and denominator, which may have factors in common."""
+    return math.prod(one.numerator for one in factors), math.prod(one.denominator for one in factors)
 
 
 def within_limits(

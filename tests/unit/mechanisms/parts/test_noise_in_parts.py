@@ -27,7 +27,7 @@ WIDEST = 1e6
 
 def a_family(generator):
     attributes = int(generator.integers(1, 5))
-    sizes = generator.choice([2, 2, 3, 5], attributes).tolist()
+    sizes = generator.choice([1, 2, 2, 3, 5], attributes).tolist()
     asked = {
         tuple(sorted(generator.choice(attributes, int(generator.integers(0, min(3, attributes) + 1)), False).tolist()))
         for _ in range(int(generator.integers(1, 5)))
