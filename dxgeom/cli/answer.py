@@ -25,8 +25,8 @@ from dxgeom.cli.terminal import begun_file, json_lines, print_json, print_lines,
 from dxgeom.errors import DataError
 
 if TYPE_CHECKING:
-    from dxgeom.one_secret.answer_kind import SecretAnswer
     from dxgeom.one_secret.answer_plan import AnswerPlan
+    from dxgeom.one_secret.secrets import SecretAnswer
     from dxgeom.planner.release import Release
 
 PolicyOrSpace: TypeAlias = Annotated[Path, typer.Argument(help="The policy file (YAML).", metavar="POLICY")]

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from dxgeom.learning.coefficients import Coefficient as Coefficient, Coefficients as Coefficients
     from dxgeom.learning.label_totals import LabelTotals as LabelTotals
     from dxgeom.learning.regression_totals import RegressionTotals as RegressionTotals
-    from dxgeom.learning.logistic_plan import FitToCounts as FitToCounts
     from dxgeom.learning.logistic_plan import (
+        FitToCounts as FitToCounts,
         LogisticRegressionPlan as LogisticRegressionPlan,
         plan_logistic as plan_logistic,
     )

@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.one_secret.answer_plan import AnswerPlan as AnswerPlan, answer as answer, plan_answer as plan_answer
-    from dxgeom.one_secret.answer_kind import AnswerKind as AnswerKind, ReadyAnswer as ReadyAnswer
-    from dxgeom.one_secret.answer_plan import ANSWERS as ANSWERS
-    from dxgeom.one_secret.data_set_policy import (
+    from dxgeom.one_secret.answer_plan import (
+        ANSWERS as ANSWERS,
+        AnswerPlan as AnswerPlan,
+        answer as answer,
+        plan_answer as plan_answer,
+    )
+    from dxgeom.one_secret.data_sets import (
         DataSetPolicy as DataSetPolicy,
         data_set_policy_from_dict as data_set_policy_from_dict,
     )
-    from dxgeom.one_secret.answer_kind import SecretAnswer as SecretAnswer
-    from dxgeom.one_secret.secrets import Secrets as Secrets
+    from dxgeom.one_secret.secrets import (
+        AnswerKind as AnswerKind,
+        ReadyAnswer as ReadyAnswer,
+        SecretAnswer as SecretAnswer,
+        Secrets as Secrets,
+    )
     from dxgeom.one_secret.task import (
         SecretTask as SecretTask,
         load_task as load_task,

@@ -13,11 +13,9 @@ import numpy as np
 
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.one_secret.answer_kind import AnswerKind, ReadyAnswer, SecretAnswer
-from dxgeom.one_secret.data_set_policy import DataSetPolicy, load_policy_of_secrets
-from dxgeom.one_secret.data_sets import DataSetLayers, data_set_secrets
+from dxgeom.one_secret.data_sets import DataSetLayers, DataSetPolicy, data_set_secrets, load_policy_of_secrets
 from dxgeom.one_secret.near_answers import Lines, Planar
-from dxgeom.one_secret.secrets import Secrets, secrets_of
+from dxgeom.one_secret.secrets import AnswerKind, ReadyAnswer, SecretAnswer, Secrets, secrets_of
 from dxgeom.one_secret.table_answers import Tables
 from dxgeom.one_secret.task import WORDS, SecretTask, load_task, task_from_dict
 from dxgeom.planner.amounts import Amount, exact_amount

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.metric_space.line_noise import LineNoise, layered_line, staircase
 from dxgeom.mechanisms.metric_space.planar import Place, planar_laplace
-from dxgeom.one_secret.answer_kind import LEVEL, AnswerKind, ReadyAnswer, SecretAnswer
-from dxgeom.one_secret.secrets import Secrets
+from dxgeom.one_secret.secrets import LEVEL, AnswerKind, ReadyAnswer, SecretAnswer, Secrets
 from dxgeom.one_secret.task import SecretTask
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain

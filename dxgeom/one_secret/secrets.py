@@ -1,19 +1,21 @@
-"""The secrets that a task can be about: records of a policy, or the values of one of its attributes."""
+"""The secrets that a task can be about, records or the values of one attribute; what a mechanism needs of them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 
 from dxgeom.arguments import described
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.one_secret.task import SecretTask
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.attributes import OUTSIDE, Attribute, NotAValue
 from dxgeom.universe.columns import NumberColumn, plain
@@ -164,3 +166,47 @@ def _of_attribute(policy: Policy, metric: VerifiedMetric, about: str) -> Verifie
         privacy=metric.privacy,
         people=metric.people,
     )
+
+
+@final
+@dataclass(frozen=True)
+class SecretAnswer:
+    """What was answered: ``value``, a word, an exact number as text, or coordinates; ``unit``; in words, ``told``.
+
+    ``errors``: what is known of its error, from public facts.
+    """
+
+    value: Any
+    told: str
+    unit: str
+    errors: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer ready for JSON."""
+        unit = {"unit": self.unit} if self.unit else {}
+        return {"value": self.value, "told": self.told, **unit, "errors": list(self.errors)}
+
+
+LEVEL: Final = 0.95
+"""Of the statements about errors."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ReadyAnswer:
+    """A mechanism, and what its answers are in words. ``errors``: what is known of them before any is drawn."""
+
+    mechanism: SecretMechanism[Any]
+    present: Callable[[Any], SecretAnswer]
+    errors: tuple[str, ...]
+
+
+class AnswerKind(ABC):
+    """A mechanism that a task can name: ``words``, and the ``keys`` of a task that it heeds."""
+
+    words: ClassVar[tuple[str, ...]]
+    keys: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def prepared(self, task: SecretTask, secrets: Secrets, spend: Fraction) -> ReadyAnswer:
+        """The mechanism at a spend. Raises: UnsupportedCombination, TooLarge, UnboundedLoss, CertificateRefused."""

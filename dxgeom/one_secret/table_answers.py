@@ -16,8 +16,7 @@ from dxgeom.mechanisms.finite.laplace_tables import BandedTable, finite_laplace,
 from dxgeom.mechanisms.finite.optimal_tables import bracketed_table, optimal_table
 from dxgeom.mechanisms.finite.private_table import PrivateTable
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.one_secret.answer_kind import AnswerKind, ReadyAnswer, SecretAnswer
-from dxgeom.one_secret.secrets import Secrets
+from dxgeom.one_secret.secrets import AnswerKind, ReadyAnswer, SecretAnswer, Secrets
 from dxgeom.one_secret.task import LossWord, SecretTask
 from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.wording import shown

@@ -10,7 +10,7 @@ import pytest
 from dxgeom.errors import DataError, PolicyError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.metric_space.dataset_space import average, percentile
 from dxgeom.one_secret.answer_plan import answer, plan_answer
-from dxgeom.one_secret.data_set_policy import data_set_policy_from_dict, load_policy_of_secrets
+from dxgeom.one_secret.data_sets import data_set_policy_from_dict, load_policy_of_secrets
 from dxgeom.policy.policy import Policy
 
 FRIENDS = data_set_policy_from_dict({"policy": "friends", "graphs": {"nodes": 4, "epsilon": 1}, "budget": 2})
