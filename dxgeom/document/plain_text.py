@@ -22,7 +22,6 @@ from dxgeom.document.document import (
 
 WIDTH: Final = 80
 _CELLS: Final = 40
-_MOST_FIRST: Final = 34
 _LEAST: Final = 12
 
 

@@ -44,7 +44,7 @@ class Bound(ABC):
         """The bound for two different codes: *exact*, or a float *rounded down* where places are involved."""
 
     @abstractmethod
-    def stated(self, unit: int | None) -> Stated:
+    def as_written(self, unit: int | None) -> Stated:
         """The bounds of many pairs: in multiples of 1/``unit`` and *exact*, or without a unit float64 *rounded down*.
 
         Args: ``unit`` is a multiple of ``denominator``.
@@ -113,7 +113,7 @@ class Bound(ABC):
 
     def of_pairs(self, first: Codes, second: Codes) -> NDArray[np.float64]:
         """The bound of each pair of different codes, *rounded down*; ∞ where nothing is stated."""
-        return np.asarray(self.stated(None)(first, second), dtype=np.float64)
+        return np.asarray(self.as_written(None)(first, second), dtype=np.float64)
 
     def matrix(self, size: int) -> NDArray[np.float64]:
         """The bound of every pair before any closure: shape (size, size), 0 on the diagonal, *rounded down*."""
@@ -125,7 +125,7 @@ class Bound(ABC):
 
     def rows(self, size: int, unit: int | None) -> Callable[[int], Row]:
         """The bound from one code to every other, as ``stated`` has it."""
-        stated, everyone = self.stated(unit), np.arange(size)
+        stated, everyone = self.as_written(unit), np.arange(size)
         return lambda code: stated(np.full(size, code), everyone)
 
 
@@ -170,7 +170,7 @@ class Constant(Bound):
     def between(self, start: int, end: int) -> Fraction:
         return self.epsilon
 
-    def stated(self, unit: int | None) -> Stated:
+    def as_written(self, unit: int | None) -> Stated:
         same = in_units([self.epsilon], unit)
         return lambda first, second: np.broadcast_to(same, first.shape)
 

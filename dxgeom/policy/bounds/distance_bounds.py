@@ -30,7 +30,7 @@ class Threshold(Bound):
     def between(self, start: int, end: int) -> Amount:
         return self.epsilon if self.axis.is_within(start, end, self.reach) else math.inf
 
-    def stated(self, unit: int | None) -> Stated:
+    def as_written(self, unit: int | None) -> Stated:
         within, near = self.axis.within(self.reach), in_units([self.epsilon], unit)
         return lambda first, second: np.where(within(first, second), near, math.inf)
 
@@ -79,7 +79,7 @@ class PerDistance(Bound):
             return max(self.floor, self.rate * apart)
         return max(round_down(self.floor), float(product_round_down(round_down(self.rate), np.array(apart))))
 
-    def stated(self, unit: int | None) -> Stated:
+    def as_written(self, unit: int | None) -> Stated:
         if unit is None or self.axis.grain is None:
             return self.metric(self.axis.size).distance
         each, least = in_units([self.rate * self.axis.grain, self.floor], unit)
@@ -149,7 +149,7 @@ class Edges(Bound):
     def between(self, start: int, end: int) -> Amount:
         return self._by_pair.get((min(start, end), max(start, end)), math.inf)
 
-    def stated(self, unit: int | None) -> Stated:
+    def as_written(self, unit: int | None) -> Stated:
         """The pairs increase, so they are found by halving."""
         one, other = self.few_pairs()
         known, amounts = one * _APART + other, in_units(self.epsilons, unit)
@@ -204,7 +204,7 @@ class Partition(Bound):
     def between(self, start: int, end: int) -> Amount:
         return self.epsilon if self.blocks[start] == self.blocks[end] else math.inf
 
-    def stated(self, unit: int | None) -> Stated:
+    def as_written(self, unit: int | None) -> Stated:
         inside, block = in_units([self.epsilon], unit), self._block
         return lambda first, second: np.where(block[first] == block[second], inside, math.inf)
 

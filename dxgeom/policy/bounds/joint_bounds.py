@@ -53,7 +53,7 @@ class JointBound(ABC):
 
     @abstractmethod
     def table(self, unit: int | None) -> Table:
-        """The bounds from one combination to every other, in units as of ``Bound.stated``."""
+        """The bounds from one combination to every other, in units as of ``Bound.as_written``."""
 
     @abstractmethod
     def metric(self, parts: Sequence[Metric]) -> Metric:
@@ -145,7 +145,7 @@ class LargestChange(JointBound):
         return np.asarray(np.maximum.reduce([self.alone(name).of_pairs(*codes) for name, codes in moves.items()]))
 
     def table(self, unit: int | None) -> Table:
-        stated = [bound.stated(unit) for bound in self.each]
+        stated = [bound.as_written(unit) for bound in self.each]
 
         def largest(codes: Sequence[int], sizes: Sequence[int]) -> Row:
             found = np.zeros(sizes, dtype=np.float64 if unit is None else object)

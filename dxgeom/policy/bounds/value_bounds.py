@@ -32,7 +32,7 @@ class ByValue(Bound):
         stated = (self.epsilons[start], self.epsilons[end])
         return min((epsilon for epsilon in stated if epsilon is not None), default=math.inf)
 
-    def stated(self, unit: int | None) -> Stated:
+    def as_written(self, unit: int | None) -> Stated:
         each = in_units(self.epsilons, unit)
         return lambda first, second: np.minimum(each[first], each[second])
 
@@ -82,7 +82,7 @@ class ByIndividual(Bound):
         one, other = self.epsilons[start], self.epsilons[end]
         return math.inf if one is None or other is None else one + other
 
-    def stated(self, unit: int | None) -> Stated:
+    def as_written(self, unit: int | None) -> Stated:
         own = in_units(self.epsilons, unit)
         if unit is None:
             return lambda first, second: sum_round_down(own[first], own[second])
@@ -147,7 +147,7 @@ class MissingValue(Bound):
     def between(self, start: int, end: int) -> Amount:
         return self.epsilon if self.missing in (start, end) else math.inf
 
-    def stated(self, unit: int | None) -> Stated:
+    def as_written(self, unit: int | None) -> Stated:
         away = in_units([self.epsilon], unit)
         return lambda first, second: np.where((first == self.missing) | (second == self.missing), away, math.inf)
 
@@ -195,8 +195,8 @@ class AmongPresent(Bound):
     def between(self, start: int, end: int) -> Amount:
         return math.inf if self.missing in (start, end) else self.inner.between(start, end)
 
-    def stated(self, unit: int | None) -> Stated:
-        stated = self.inner.stated(unit)
+    def as_written(self, unit: int | None) -> Stated:
+        stated = self.inner.as_written(unit)
 
         def among_present(first: Codes, second: Codes) -> Row:
             there = (first != self.missing) & (second != self.missing)

@@ -204,7 +204,7 @@ class BlockBounds:
 def _table(bound: Bound | JointBound, unit: int | None) -> Table:
     if isinstance(bound, JointBound):
         return bound.table(unit)
-    stated = bound.stated(unit)
+    stated = bound.as_written(unit)
     return lambda codes, sizes: stated(np.full(sizes[0], codes[0]), np.arange(sizes[0]))
 
 

@@ -36,7 +36,7 @@ class Ring(Bound):
     def between(self, start: int, end: int) -> Amount:
         return self.epsilon if abs(start - end) in (1, self.count - 1) else math.inf
 
-    def stated(self, unit: int | None) -> Stated:
+    def as_written(self, unit: int | None) -> Stated:
         step = in_units([self.epsilon], unit)
         return lambda one, other: np.where(np.isin(abs(one - other), (1, self.count - 1)), step, math.inf)
 

@@ -30,7 +30,7 @@ PROGRAM = textwrap.dedent(
         def between(self, start, end):
             return self.epsilon if abs(start - end) in (1, self.count - 1) else math.inf
 
-        def stated(self, unit):
+        def as_written(self, unit):
             step = in_units([self.epsilon], unit)
             return lambda one, other: np.where(np.isin(abs(one - other), (1, self.count - 1)), step, math.inf)
 
