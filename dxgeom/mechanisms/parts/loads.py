@@ -86,12 +86,13 @@ def within_limits(
 ) -> bool:
     """Whether noise of these ``scales`` (parts,), 0 for none, is within all ``limits``; *exactly*, but that summands
     are rounded up to 2⁻²⁰⁰: what is near a limit by less is refused."""
-    ratios, power = [scale.as_integer_ratio() for scale in scales.tolist()], 2 if normal else 1
+    power = 2 if normal else 1
+    rates = [(over**power << _BITS, scale**power) for scale, over in map(float.as_integer_ratio, scales.tolist())]
     used = dict.fromkeys(limits, 0)
     for limit, number, top, bottom in loads:
-        scale, over = ratios[number]
-        if scale > 0:
-            used[limit] += -(-(top * over**power << _BITS) // (bottom * scale**power))
+        above, below = rates[number]
+        if below > 0:
+            used[limit] += -(-top * above // (bottom * below))
     return all(total <= int(limits[limit] ** power * 2**_BITS) for limit, total in used.items())
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -150,29 +151,34 @@ def _numerators(made: NoiseInParts, blocks: Sequence[Block], asked: Sequence[Ask
         )
     found = np.zeros((count, int(ends[-1])), dtype=np.int64)
     at = {number: slice(*ends[place : place + 2]) for place, number in enumerate(made.noisy)}
-    for levels, shares in made.averages():
-        for one in asked:
+    parts, sums = list(made.averages()), {number: made.sums_of(number) for number in made.noisy}
+    for one in asked:
+        taken = _Taken(made.factors, one)
+        for levels, shares in parts:
             if levels.keys() <= {*one.columns}:
                 for number, share in shares.items():
-                    found[one.answers, at[number]] += share * _taken(made.factors, one, levels, made.sums_of(number))
+                    found[one.answers, at[number]] += share * taken.of(levels, sums[number])
     return found
 
 
-def _taken(
-    factors: Sequence[Factor], asked: AskedBoxes, levels: Mapping[int, int], sums: Mapping[int, Summing]
-) -> NDArray[np.int64]:
-    """(k, numbers): what boxes take of the part of these levels, as sums of the finer one that is measured."""
-    found = np.ones((len(asked.answers), 1, 1), dtype=np.int64)
-    for place in sorted({*asked.columns, *sums}):
-        own = found[:, 0, :1] * 0 + 1
-        if place in asked.columns:
-            at = asked.columns.index(place)
-            own = factors[place].taken(levels.get(place, 0), asked.lower[:, at], asked.upper[:, at])
-        axis = _onto(sums.get(place), own)
-        found = np.einsum("kgi,khj->kghij", found, axis).reshape(
-            len(found), found.shape[1] * axis.shape[1], found.shape[2] * axis.shape[2]
-        )
-    return found.reshape(len(found), -1)
+@final
+class _Taken:
+    """What boxes over the same columns take of parts."""
+
+    def __init__(self, factors: Sequence[Factor], asked: AskedBoxes) -> None:
+        self._ends = dict(zip(asked.columns, zip(asked.lower.T, asked.upper.T, strict=True), strict=True))
+        self._everybody = np.ones((len(asked.answers), 1), dtype=np.int64)
+        self._along = cache(lambda place, level: factors[place].taken(level, *self._ends[place]))
+
+    def of(self, levels: Mapping[int, int], sums: Mapping[int, Summing]) -> NDArray[np.int64]:
+        """(k, numbers): of the part of these levels, as sums of the finer one that is measured."""
+        found = self._everybody[:, :, None]
+        for place in sorted({*self._ends, *sums}):
+            own = self._along(place, levels.get(place, 0)) if place in self._ends else self._everybody
+            axis = _onto(sums.get(place), own)
+            shape = len(found), found.shape[1] * axis.shape[1], found.shape[2] * axis.shape[2]
+            found = (found[:, :, None, :, None] * axis[:, None, :, None, :]).reshape(shape)
+        return found.reshape(len(found), -1)
 
 
 def _onto(sums: Summing | None, own: NDArray[np.int64]) -> NDArray[np.int64]:
