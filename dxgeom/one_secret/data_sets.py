@@ -21,6 +21,7 @@ from dxgeom.mechanisms.metric_space.dataset_space import (
     DatasetSpace,
     Query,
     SmallGraphs,
+    Under,
     average,
     neighbouring_datasets,
     percentile,
@@ -28,22 +29,15 @@ from dxgeom.mechanisms.metric_space.dataset_space import (
     total,
 )
 from dxgeom.mechanisms.metric_space.layers import calibrated_table, composed_layers, ladder_layers, privacy_first_layers
-from dxgeom.mechanisms.metric_space.database_queries import DatabasePolicy, Query, Under, average, percentile, total
-from dxgeom.mechanisms.metric_space.dataset_space import DatasetSpace, neighbouring_datasets
-from dxgeom.mechanisms.metric_space.graph_classes import SmallGraphs, small_graphs
-from dxgeom.mechanisms.metric_space.layered import calibrated_table
-from dxgeom.mechanisms.metric_space.layers import composed_layers, ladder_layers, privacy_first_layers
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.one_secret.secrets import AnswerKind, ReadyAnswer, SecretAnswer, Secrets
 from dxgeom.one_secret.task import SecretTask, note_problem
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.policy.source.fields import Epsilon, Positive, whole_from_1
-from dxgeom.policy.source.language import Language
 from dxgeom.policy.source.mistakes import Mistakes
-from dxgeom.policy.source.text import PolicyText
-from dxgeom.policy.source.tree_places import as_data
+from dxgeom.policy.source.text import Language, PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping as TreeMapping
-from dxgeom.policy.source.yaml_tree import read_tree
+from dxgeom.policy.source.yaml_tree import as_data, read_tree
 from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact
