@@ -60,9 +60,7 @@ if TYPE_CHECKING:
         measured_shape as measured_shape,
         packed as packed,
         put_together as put_together,
-        residual_table as residual_table,
         subsets as subsets,
-        summed_to as summed_to,
         unpacked as unpacked,
     )
     from dxgeom.mechanisms.parts.factors import Factor as Factor, Path as Path, Tree as Tree, trees as trees
@@ -95,6 +93,7 @@ if TYPE_CHECKING:
         best_gaussian_scales as best_gaussian_scales,
         best_laplace_scales as best_laplace_scales,
         cell_variances as cell_variances,
+        inverse as inverse,
         measurement_shares as measurement_shares,
         only_taken as only_taken,
         rates_of_tables as rates_of_tables,

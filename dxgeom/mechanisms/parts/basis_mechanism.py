@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from dxgeom.mechanisms.contract.readers import require_own_records
 from dxgeom.mechanisms.linear.promises import promise_of
 from dxgeom.mechanisms.parts.bases import Blocks, TurnedShifts, cell_errors, uneven_distances
 from dxgeom.mechanisms.parts.basis_loads import Loads
-from dxgeom.mechanisms.parts.counts_with_noise import CellErrors, CountsWithNoise, residual_table
+from dxgeom.mechanisms.parts.counts_with_noise import CellErrors, CountsWithNoise
 from dxgeom.mechanisms.parts.tables import SetFamily, family_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.kronecker import KroneckerNormals
@@ -109,11 +109,6 @@ class KroneckerMechanism(CountsWithNoise):
     @property
     def _shares(self) -> Mapping[int, Mapping[int, int]]:
         return {n: {n: 1} for n in self.noisy}
-
-    def _residuals(self, noise: Mapping[int, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-        family = self.family
-        sizes = {number: [int(family.sizes[a]) - 1 for a in family.members_of(number)] for number in noise}
-        return {number: residual_table(drawn.reshape(sizes[number])) for number, drawn in noise.items()}
 
 
 def maps_of(family: SetFamily, bases: Bases, number: int) -> tuple[NDArray[np.float64], ...]:

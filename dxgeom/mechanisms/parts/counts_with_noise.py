@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
@@ -35,7 +36,7 @@ def measured_shape(family: SetFamily, number: int) -> tuple[int, ...]:
     return tuple(1 if number >= family.count and size == 2 else size for size in sizes)
 
 
-def residual_table(differences: NDArray[Any]) -> NDArray[Any]:
+def _residual_table(differences: NDArray[Any]) -> NDArray[Any]:
     """Π n_a times the table with margins zero that has these differences along every axis, (n_a − 1, …) to (n_a, …)."""
     for axis in range(differences.ndim):
         total = differences.sum(axis=axis, keepdims=True)
@@ -54,7 +55,7 @@ def centred(table: NDArray[Any]) -> NDArray[Any]:
     return table
 
 
-def summed_to(table: NDArray[Any], own: Sequence[int], kept: Sequence[int]) -> NDArray[Any]:
+def _summed_to(table: NDArray[Any], own: Sequence[int], kept: Sequence[int]) -> NDArray[Any]:
     """The margin of a table over the attributes ``own`` that is over those ``kept``."""
     return np.asarray(table.sum(axis=tuple(place for place, a in enumerate(own) if a not in kept)))
 
@@ -149,6 +150,34 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
             yield dict.fromkeys(self.family.members_of(residual), 1), shares
 
     @property
+    def drawn_parts(self) -> Sequence[int]:
+        return self.noisy if self.normal else list(self._averaged)
+
+    @cached_property
+    def _averaged(self) -> Mapping[int, tuple[tuple[int, int], ...]]:
+        """Of each measured table the residuals that it tells of, each with its part of SHARES."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for inside, shares in self._shares.items():
+            for measured, share in shares.items():
+                found.setdefault(measured, []).append((inside, share))
+        return MappingProxyType({measured: tuple(parts) for measured, parts in found.items()})
+
+    def _residuals(self, noise: Mapping[int, NDArray[Any]]) -> dict[int, NDArray[Any]]:
+        """Of every protected residual what it has of the noise, times the cells of its table, and times SHARES for
+        Laplace noise."""
+        family, found = self.family, dict[int, NDArray[Any]]()
+        for place, drawn in noise.items():
+            own = family.members_of(place % family.count)
+            if self.normal:
+                found[place] = _residual_table(drawn.reshape([int(family.sizes[a]) - 1 for a in own]))
+                continue
+            table = drawn.reshape(measured_shape(family, place))
+            for inside, share in self._averaged[place]:
+                part = share * centred(_summed_to(table, own, family.members_of(inside)))
+                found[inside] = found[inside] + part if inside in found else part
+        return found
+
+    @property
     @abstractmethod
     def _shares(self) -> Mapping[int, Mapping[int, int]]:
         """Of each residual the part of SHARES that each measured table has in it; all of it where noise is normal."""
@@ -157,11 +186,6 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
     @abstractmethod
     def cell_errors(self) -> CellErrors:
         """Mean squared errors, rounding to the lattice left out, which adds less than a thousandth."""
-
-    @abstractmethod
-    def _residuals(self, noise: Mapping[int, NDArray[Any]]) -> Mapping[int, NDArray[Any]]:
-        """Of every protected residual what it has of the noise, times the cells of its table, and times SHARES for
-        Laplace noise."""
 
     @property
     def _whole(self) -> type:

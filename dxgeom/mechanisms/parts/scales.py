@@ -319,7 +319,12 @@ def _followed(measured: _Measured, rates: NDArray[np.float64], steps: int) -> ND
 def scales_of_laplace(question: MarginalQuestion, worst: bool) -> NDArray[np.float64]:
     """(2·sets,): the scales of Laplace noise in measured tables, 0 where none is, before they are proved."""
     rates = _worst_rates(question) if worst else best_laplace_scales(question).rates
-    return only_taken(question, np.where(rates > 0, 1 / np.where(rates > 0, rates, 1.0), 0.0))
+    return only_taken(question, inverse(rates))
+
+
+def inverse(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of rates the scales, and of scales the rates; 0 of 0."""
+    return np.asarray(np.where(numbers > 0, 1 / np.where(numbers > 0, numbers, 1.0), 0.0))
 
 
 def _worst_rates(question: MarginalQuestion) -> NDArray[np.float64]:

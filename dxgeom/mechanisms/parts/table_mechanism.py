@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +16,10 @@ from dxgeom.mechanisms.linear.promises import Promise, joint_promise_of
 from dxgeom.mechanisms.parts.counts_with_noise import (
     CellErrors,
     CountsWithNoise,
-    centred,
     measured_shape,
-    residual_table,
-    summed_to,
 )
 from dxgeom.mechanisms.parts.loads import hides_everything, moved
-from dxgeom.mechanisms.parts.scales import NORMAL, cell_variances, measurement_shares, residual_variances
+from dxgeom.mechanisms.parts.scales import NORMAL, cell_variances, inverse, measurement_shares, residual_variances
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, SetFamily, family_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.differenced import DifferencedNormals
@@ -94,17 +90,13 @@ class TableMechanism(CountsWithNoise):
     @cached_property
     def cell_errors(self) -> CellErrors:
         """All cells of a table are alike."""
-        own = self.scales**2 if self.normal else residual_variances(self.question, _inverse(self.scales))
+        own = self.scales**2 if self.normal else residual_variances(self.question, inverse(self.scales))
         alike = cell_variances(self.question, own)
         return CellErrors(alike, alike)
 
     @cached_property
     def noisy(self) -> Sequence[int]:
         return np.flatnonzero(self.scales > 0).tolist()
-
-    @property
-    def drawn_parts(self) -> Sequence[int]:
-        return self.noisy if self.normal else list(self._averaged)
 
     def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
         scale = float(self.scales[number]) / step
@@ -116,30 +108,3 @@ class TableMechanism(CountsWithNoise):
     @cached_property
     def _shares(self) -> Mapping[int, Mapping[int, int]]:
         return {n: {n: 1} for n in self.noisy} if self.normal else measurement_shares(self.question, self.scales)
-
-    @cached_property
-    def _averaged(self) -> Mapping[int, tuple[tuple[int, int], ...]]:
-        """Of each measured table the residuals that it tells of, each with its part of SHARES."""
-        found: dict[int, list[tuple[int, int]]] = {}
-        for inside, shares in self._shares.items():
-            for measured, share in shares.items():
-                found.setdefault(measured, []).append((inside, share))
-        return MappingProxyType({measured: tuple(parts) for measured, parts in found.items()})
-
-    def _residuals(self, noise: Mapping[int, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-        family = self.question.family
-        found: dict[int, NDArray[Any]] = {}
-        for place, drawn in noise.items():
-            own = family.members_of(place % family.count)
-            if self.normal:
-                found[place] = residual_table(drawn.reshape([int(family.sizes[a]) - 1 for a in own]))
-                continue
-            table = drawn.reshape(measured_shape(family, place))
-            for inside, share in self._averaged[place]:
-                part = share * centred(summed_to(table, own, family.members_of(inside)))
-                found[inside] = found[inside] + part if inside in found else part
-        return found
-
-
-def _inverse(scales: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.where(scales > 0, 1 / np.where(scales > 0, scales, 1.0), 0.0))
