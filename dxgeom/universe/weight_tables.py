@@ -217,7 +217,7 @@ def over_layout(tables: WeightTables, universe: Universe) -> WeightTables:
 def stacked(shape: tuple[int, ...], tables: Iterable[WeightTable], absent: bool = False) -> WeightTables:
     """Tables one below the other: the queries of each come after all of those before it."""
     each = [replace(table, queries=np.arange(len(table.queries))) for table in tables]
-    return below([WeightTables(shape, (one,), absent) for one in each])
+    return below([WeightTables(shape, (), absent), *(WeightTables(shape, (one,), absent) for one in each)])
 
 
 def below(parts: Sequence[WeightTables]) -> WeightTables:

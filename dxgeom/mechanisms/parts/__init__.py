@@ -71,7 +71,6 @@ if TYPE_CHECKING:
         enlarged as enlarged,
         enlarged_until as enlarged_until,
         hides_everything as hides_everything,
-        loads_of as loads_of,
         moved as moved,
         within_budgets as within_budgets,
         within_limits as within_limits,

@@ -100,7 +100,7 @@ class KroneckerMechanism(CountsWithNoise):
 
     @cached_property
     def noisy(self) -> Sequence[int]:
-        return [n for n in range(self.family.count) if np.all(self.blocks.table(n, self.scales) > 0)]
+        return tuple(n for n in range(self.family.count) if np.all(self.blocks.table(n, self.scales) > 0))
 
     def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
         spreads = self.blocks.table(number, self.scales) / step

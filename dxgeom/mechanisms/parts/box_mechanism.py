@@ -208,7 +208,7 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
 
     @cached_property
     def noisy(self) -> Sequence[int]:
-        return np.flatnonzero(self.scales > 0).tolist()
+        return tuple(np.flatnonzero(self.scales > 0).tolist())
 
     @property
     def codes(self) -> Mapping[int, NDArray[np.int64]]:

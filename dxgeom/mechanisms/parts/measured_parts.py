@@ -103,7 +103,7 @@ class PartsMeasurement(MeasuredNumbers):
         """Raises: TooLarge."""
         made, step = self.made, float(lattice_step(self.scales))
         if not made.normal:
-            return LaplaceNoise(np.repeat(self.scales[made.noisy] / step, [block.size for block in self.blocks]))
+            return LaplaceNoise(np.repeat(self.scales[list(made.noisy)] / step, [block.size for block in self.blocks]))
         laws: list[NoiseLaw] = []
         for number in made.noisy:
             law, draws = made.law_of(number, step)

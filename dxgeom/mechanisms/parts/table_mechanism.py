@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import final
 
 import numpy as np
@@ -96,7 +97,7 @@ class TableMechanism(CountsWithNoise):
 
     @cached_property
     def noisy(self) -> Sequence[int]:
-        return np.flatnonzero(self.scales > 0).tolist()
+        return tuple(np.flatnonzero(self.scales > 0).tolist())
 
     def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
         scale = float(self.scales[number]) / step
@@ -107,4 +108,5 @@ class TableMechanism(CountsWithNoise):
 
     @cached_property
     def _shares(self) -> Mapping[int, Mapping[int, int]]:
-        return {n: {n: 1} for n in self.noisy} if self.normal else measurement_shares(self.question, self.scales)
+        found = {n: {n: 1} for n in self.noisy} if self.normal else measurement_shares(self.question, self.scales)
+        return MappingProxyType({number: MappingProxyType(own) for number, own in found.items()})
