@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         enlarged as enlarged,
         enlarged_until as enlarged_until,
         hides_everything as hides_everything,
+        loads_in as loads_in,
         moved as moved,
         within_budgets as within_budgets,
         within_limits as within_limits,

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.promises import parts_of, promise_of
 from dxgeom.mechanisms.parts.factors import Factor, Path
-from dxgeom.mechanisms.parts.loads import LARGEST_SCALE, Limit, Load, Promised, enlarged_until, loads_of, within_limits
+from dxgeom.mechanisms.parts.loads import LARGEST_SCALE, Limit, Load, Promised, enlarged_until, loads_in, within_limits
 from dxgeom.mechanisms.parts.program import Budgets, least_cost_rates
 from dxgeom.mechanisms.parts.scales import only_taken, rates_of_tables
 from dxgeom.metrics.combinations import PresenceMetric
@@ -117,7 +117,7 @@ class BoxQuestion(Closed):
         parts = (
             (number, [(a, level) for a, level in enumerate(block) if level]) for number, block in enumerate(self.blocks)
         )
-        return tuple(loads_of(self.factors, parts, self.promised, self.normal))
+        return tuple(loads_in(self.factors, parts, self.promised, self.normal))
 
     @cached_property
     def limits(self) -> Mapping[Limit, Fraction]:

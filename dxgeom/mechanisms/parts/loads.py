@@ -53,7 +53,7 @@ class Load(NamedTuple):
     bottom: int
 
 
-def loads_of(
+def loads_in(
     factors: Sequence[Factor], parts: Iterable[tuple[int, Sequence[tuple[int, int]]]], promised: Promised, normal: bool
 ) -> Iterator[Load]:
     """Of parts, by number, with the attributes' places and levels, but for those at level 0, which nothing changes."""
@@ -148,7 +148,7 @@ def within_budgets(family: SetFamily, promise: Promise, scales: NDArray[np.float
     promised = Promised(tuple((one,) for one in promise.least), promise.presence)
     noisy = np.flatnonzero(scales > 0).tolist()
     parts = ((place, [(a, 1) for a in family.members_of(place % family.count)]) for place in noisy)
-    return within_limits(loads_of(factors, parts, promised, normal), promised.limits, scales, normal)
+    return within_limits(loads_in(factors, parts, promised, normal), promised.limits, scales, normal)
 
 
 def enlarged(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> NDArray[np.float64]:
