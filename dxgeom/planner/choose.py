@@ -189,6 +189,8 @@ def plan(
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
     if mechanism in NAMED_FAMILIES:
+        if queries.universe is not None:
+            queries.universe.require_indexable("synthetic records")
         from dxgeom.planner.tasks.with_options import family_with
 
         return family_with(plan, metric, queries, options, objective, amount, said=(importance, errors))
