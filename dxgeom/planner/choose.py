@@ -212,7 +212,7 @@ def _by_cost(
     except TooLarge as refused:
         found = refused
     if options.mechanism == AUTO and queries.count > FEW_BOXES:
-        from dxgeom.planner.boxes.in_place import in_boxes_instead
+        from dxgeom.planner.boxes.choosing import in_boxes_instead
 
         instead = in_boxes_instead(metric, queries, options, objective, importance, errors, found)
         if instead is not None:

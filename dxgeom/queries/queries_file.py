@@ -42,9 +42,9 @@ _BEGIN: Final = "begin with 'queries:' and list the queries below"
 def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | None = None) -> Asked:
     """Read a queries file for a policy's universe: linear queries, quantiles, or tasks of any kinds.
 
-    Where there are too many record types to count each, or too many weights to list each, files that ask for whole
-    tables of counts alone, or for counts in boxes alone, are read as such; all other counts and sums are linear queries,
-    each of which looks at few attributes together. Quantiles need a count of every record type.
+    Where there are too many record types to count each, or too many weights to list each, whole tables of counts alone,
+    and counts in boxes alone, are read as such; all other counts and sums are linear queries, each of which looks at
+    few attributes together. Quantiles need a count of every record type.
 
     Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
     Raises: QueryError with every mistake in the file, each with its line, column and code.
@@ -116,7 +116,7 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     key, entries, records = _read_all(mistakes, universe, records)
     if not universe.indexable:
         counts = (BoxesReader if asks_for_boxes(entries) else TablesReader)(universe, mistakes, records)
-        found = counts.workload(entries)
+        found: LinearQueries | MarginalQueries | BoxQueries | None = counts.workload(entries)
         if found is None and key == "queries" and {one.code for one in mistakes.found} == {"DX221"}:
             found = _together(entries, universe, records, text)
         if found is None:
