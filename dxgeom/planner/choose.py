@@ -189,6 +189,8 @@ def plan(
     require(queries, LinearQueries, "queries", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     require_known(mechanism)
     if mechanism in NAMED_FAMILIES:
+        if queries.universe is not None:
+            queries.universe.require_indexable("synthetic records")
         from dxgeom.planner.tasks.with_options import family_with
 
         return family_with(plan, metric, queries, options, objective, amount, said=(importance, errors))
@@ -210,7 +212,7 @@ def _by_cost(
     except TooLarge as refused:
         found = refused
     if options.mechanism == AUTO and queries.count > FEW_BOXES:
-        from dxgeom.planner.boxes.in_place import in_boxes_instead
+        from dxgeom.planner.boxes.choosing import in_boxes_instead
 
         instead = in_boxes_instead(metric, queries, options, objective, importance, errors, found)
         if instead is not None:

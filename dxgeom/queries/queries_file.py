@@ -42,8 +42,9 @@ _BEGIN: Final = "begin with 'queries:' and list the queries below"
 def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | None = None) -> Asked:
     """Read a queries file for a policy's universe: linear queries, quantiles, or tasks of any kinds.
 
-    Where there are too many record types to count each, or too many weights to list each, it may ask for whole tables
-    of counts, or for counts in boxes: prefixes, ranges, cells and conditions that are boxes; and for nothing else.
+    Where there are too many record types to count each, or too many weights to list each, whole tables of counts alone,
+    and counts in boxes alone, are read as such; all other counts and sums are linear queries, each of which looks at
+    few attributes together. Quantiles need a count of every record type.
 
     Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
     Raises: QueryError with every mistake in the file, each with its line, column and code.
@@ -115,7 +116,9 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     key, entries, records = _read_all(mistakes, universe, records)
     if not universe.indexable:
         counts = (BoxesReader if asks_for_boxes(entries) else TablesReader)(universe, mistakes, records)
-        found = counts.workload(entries)
+        found: LinearQueries | MarginalQueries | BoxQueries | None = counts.workload(entries)
+        if found is None and key == "queries" and {one.code for one in mistakes.found} == {"DX221"}:
+            found = _together(entries, universe, records, text)
         if found is None:
             raise QueryError(mistakes.found)
         return found
@@ -128,6 +131,20 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
             raise QueryError(mistakes.found)
         return whole
     return asked
+
+
+def _together(
+    entries: tuple[Node, ...], universe: Universe, records: int | None, text: PolicyText
+) -> LinearQueries | None:
+    """Queries of all kinds beside each other, each of a few attributes; None where some need more than tables.
+
+    Raises: QueryError with every other mistake.
+    """
+    mistakes = Mistakes(text)
+    asked = queries_listed(entries, QueryReader(ColumnReader(universe, mistakes), records), text)
+    if mistakes:
+        raise QueryError(mistakes.found)
+    return asked if isinstance(asked, LinearQueries) else None
 
 
 def _without_cells(

@@ -73,8 +73,6 @@ class LinearQueries(Sealed):
 
     def __post_init__(self) -> None:
         seal(self)
-        if self.universe is not None:
-            self.universe.require_indexable("linear queries")
         if isinstance(self.weights, np.ndarray):
             matrix = self.weights.ndim == 2 and self.weights.size > 0
             _require(matrix, f"queries form a K × N matrix, found shape {self.weights.shape}")

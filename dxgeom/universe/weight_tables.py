@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final, final
@@ -136,15 +136,27 @@ class WeightTables(Sealed):
 
         The histogram is walked once, down to the classes that any query tells apart.
         """
-        found: dict[int, int] = {}
         axes, shared = self.shared
         grid = (counts[:-1] if self.absent else counts).reshape(self.shape)
         for axis in range(len(self.shape)):
             grid = summed_by_class(grid, axis, shared[axes.index(axis)] if axis in axes else None)
+        everywhere = tuple(range(len(self.shape)))
+        return self._totals(everywhere, lambda table: grid)
+
+    def totals_of_tables(self, counted: Mapping[tuple[int, ...], NDArray[np.int64]]) -> list[int]:
+        """The same from counts in tables: of each set of attributes that some query looks at, by :attr:`shared`
+        classes, the last attribute's running fastest; *exact*."""
+        axes, shared = self.shared
+        size = {axis: int(own.max()) + 1 for axis, own in zip(axes, shared, strict=True)}
+        return self._totals(None, lambda table: counted[table.axes].reshape([size[axis] for axis in table.axes]))
+
+    def _totals(self, axes: tuple[int, ...] | None, counts_of: Callable[[WeightTable], NDArray[np.int64]]) -> list[int]:
+        """From counts by shared class along ``axes``, or each table's own."""
+        found: dict[int, int] = {}
         for table in self.tables:
-            small = grid
-            for axis in range(len(self.shape)):
-                small = summed_by_class(small, axis, self._coarser(table, axis))
+            small = counts_of(table)
+            for place, axis in enumerate(table.axes if axes is None else axes):
+                small = summed_by_class(small, place, self._coarser(table, axis))
             found |= dict(zip(table.queries.tolist(), table.totals(small.reshape(-1)), strict=True))
         return [found[query] for query in range(self.count)]
 

@@ -95,6 +95,16 @@ def test_an_absent_record_beside_the_tables_is_one_of_a_matrix(case):
     counts = np.random.default_rng(0).integers(0, 9, tables.size)
     assert tables.size == laid_out.size
     assert tables.totals(counts) == laid_out.totals(counts)
+    counted, (axes, shared) = {}, tables.shared
+    for table in tables.tables:
+        grid = counts[: math.prod(tables.shape)].reshape(tables.shape)
+        for axis in range(len(tables.shape)):
+            own = shared[axes.index(axis)] if axis in table.axes else np.zeros(tables.shape[axis], dtype=np.int64)
+            grid = np.stack(
+                [grid.take(np.flatnonzero(own == one), axis).sum(axis) for one in range(own.max() + 1)], axis
+            )
+        counted[table.axes] = grid.ravel()
+    assert tables.totals_of_tables(counted) == laid_out.totals(counts)
     assert np.array_equal(tables.extremes, laid_out.extremes)
     weights = np.linspace(1, 2, tables.count)
     assert l1_diameter_of_tables(tables, weights) == pytest.approx(l1_diameter_of_tables(laid_out, weights), rel=1e-9)

@@ -72,6 +72,11 @@ class HistogramMechanism(RowReader[NDArray[np.int64], Answer]):
         """The records that the histogram counts, None where nobody said what they are."""
         return self.metric.universe
 
+    @property
+    def reads(self) -> MarginalQueries | None:
+        """The tables that are read in place of a histogram, where record types are too many to count each."""
+        return None
+
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         # Subclasses may mean something else by a sum: a masked array leaves entries out.
         proper = type(data) is np.ndarray and data.dtype == np.int64 and data.shape == (self.metric.size,)
@@ -141,6 +146,22 @@ def require_own_records(metric: VerifiedMetric, universe: Universe) -> None:
         raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
 
 
+def require_counts_of(queries: MarginalQueries, data: CountedTables, shares: int, private: bool) -> None:
+    """Raises: DataError unless these are counts of these tables, and cells hold all shares of everybody; ``private``:
+    but of some perhaps a part only."""
+    if not (hasattr(data, "cells") and hasattr(data, "total")):
+        raise DataError("this is answered of counts in whole tables, as a table's rows have them")
+    own, counted = getattr(data, "universe", None), tuple(len(one) for one in data.cells)
+    same = own is None or own.lists_the_same_records(queries.universe)
+    if not same or counted != tuple(math.prod(shape) for shape in queries.shapes):
+        raise DataError("counts of other tables than these are no data here")
+    if shares > 1 and not private and any(exact_sum(one) % shares for one in data.cells):
+        raise DataError(
+            f"these are no counts of whole people, each of {shares:,} shares: release from a table that says "
+            "whose row each row is"
+        )
+
+
 class TableReader(RowReader[CountedTables, Answer]):
     """A randomised map from counts in whole tables, which are all of the same records, to answers.
 
@@ -167,17 +188,7 @@ class TableReader(RowReader[CountedTables, Answer]):
 
     def require_counts(self, data: CountedTables) -> None:
         """Raises: DataError unless these are counts of its tables, and cells hold all shares of everybody."""
-        if not (hasattr(data, "cells") and hasattr(data, "total")):
-            raise DataError("this is answered of counts in whole tables, as a table's rows have them")
-        own, counted = getattr(data, "universe", None), tuple(len(one) for one in data.cells)
-        same = own is None or own.lists_the_same_records(self.queries.universe)
-        if not same or counted != tuple(math.prod(shape) for shape in self.queries.shapes):
-            raise DataError("counts of other tables than these are no data here")
-        if self.shares > 1 and self.absent is None and any(exact_sum(one) % self.shares for one in data.cells):
-            raise DataError(
-                f"these are no counts of whole people, each of {self.shares:,} shares: release from a table that says "
-                "whose row each row is"
-            )
+        require_counts_of(self.queries, data, self.shares, self.absent is not None)
 
     def draw(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:
         return self.drawn(data, spend / self.shares, randomness)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import repeat
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import DataError
 from dxgeom.mechanisms.contract.mechanism import FLOAT_BYTES, fraction_bytes
-from dxgeom.mechanisms.contract.readers import HistogramMechanism
+from dxgeom.mechanisms.contract.readers import HistogramMechanism, require_counts_of
 from dxgeom.mechanisms.linear.containment import require_hiding
 from dxgeom.mechanisms.linear.lattice import QueryChange
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
@@ -26,6 +26,7 @@ from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
 @final
@@ -59,6 +60,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             object.__setattr__(self, "mixing", np.array(self.mixing, dtype=object))
         seal(self)
         require_hiding(self)
+        _ = self.reads
 
     @property
     def metric(self) -> VerifiedMetric:
@@ -72,6 +74,24 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     @property
     def universe(self) -> Universe | None:
         return self.sensitivity.universe
+
+    @property
+    def reads(self) -> MarginalQueries | None:
+        return self._reads
+
+    @cached_property
+    def _reads(self) -> MarginalQueries | None:
+        universe, queries = self.universe, self.sensitivity.queries
+        if universe is None or universe.indexable:
+            return None
+        return MarginalQueries.read_for(queries.tables, universe, queries.records)
+
+    def check(self, data: Any, spend: Fraction) -> None:
+        if self.reads is None:
+            HistogramMechanism.check(self, data, spend)
+            return
+        require_counts_of(self.reads, data, self.shares, self.absent is not None)
+        self.check_size(data.total, spend)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -205,7 +225,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         Where people count once, sums are of shares, and so is the noise: both lie on the lattice of a share, a step
         over their number. Noise on the steps themselves would leave the fraction of each sum bare.
         """
-        exact = self.sensitivity.queries.integer_answers(counts)
+        exact = self.sensitivity.queries.integer_answers(self._counted(counts))
         steps = [step / self.shares for step in self.sensitivity.queries.steps]
         return [
             tuple(
@@ -214,6 +234,14 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             )
             for noise in rows
         ]
+
+    def _counted(self, data: Any) -> NDArray[np.int64] | Mapping[tuple[int, ...], NDArray[np.int64]]:
+        """A histogram as it is, tables by the attributes that queries look at."""
+        if self.reads is None:
+            counts: NDArray[np.int64] = data
+            return counts
+        axes = [tuple(self.reads.columns[place].axis for place in one) for one in self.reads.asked]
+        return dict(zip(axes, data.cells, strict=True))
 
 
 def without_noise(name: str, sensitivity: Sensitivity) -> AdditiveMechanism:

@@ -9,7 +9,7 @@ Where other queries are answered than were asked, the bias is public before any 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
@@ -83,9 +83,11 @@ class LatticeQueries(Sealed):
             self.records,
         )
 
-    def integer_answers(self, counts: NDArray[np.int64]) -> list[int]:
-        """The exact answers in steps. **Not private.**"""
-        return self.tables.totals(counts)
+    def integer_answers(self, counts: NDArray[np.int64] | Mapping[tuple[int, ...], NDArray[np.int64]]) -> list[int]:
+        """The exact answers in steps, from a histogram, or from tables by their attributes. **Not private.**"""
+        if isinstance(counts, np.ndarray):
+            return self.tables.totals(counts)
+        return self.tables.totals_of_tables(counts)
 
 
 def on_lattice(queries: LinearQueries, sensitivities: NDArray[np.float64]) -> LatticeQueries:

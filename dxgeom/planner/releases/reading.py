@@ -19,6 +19,7 @@ from dxgeom.planner.releases.rehearsal import MadeUp
 from dxgeom.universe.people.people import People
 from dxgeom.universe.people.shares import ComponentKeys
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
     from dxgeom.engines.histogram import Histogram
@@ -54,8 +55,15 @@ def read(
     if isinstance(data, TableOfOneRecord):
         return Read(data.told_of(_one_record(data, outside, count_column, quiet_data)), None, None)
     if isinstance(mechanism, TableReader):
-        return _tables(mechanism, data, outside, count_column, quiet_data)
+        return _tables(mechanism, mechanism.queries, data, outside, count_column, quiet_data)
     readers = histogram_readers(mechanism)
+    if any(reader.reads is not None for reader in readers):
+        (reader, *others) = readers
+        if others or reader.reads is None:
+            raise UnsupportedCombination(
+                "several mechanisms together read a count of every record type: plan one by one"
+            )
+        return _tables(reader, reader.reads, data, outside, count_column, quiet_data)
     if not readers:
         if outside != "refuse" or count_column is not None:
             raise UnsupportedCombination(
@@ -96,7 +104,8 @@ def _one_record(
 
 
 def _tables(
-    mechanism: TableReader[Any],
+    mechanism: TableReader[Any] | HistogramMechanism[Any],
+    queries: MarginalQueries,
     data: Any,
     outside: Literal["refuse", "drop"],
     count_column: str | None,
@@ -110,23 +119,23 @@ def _tables(
     else:
         found = table_counts(
             data,
-            mechanism.queries,
+            queries,
             outside=outside,
             count_column=count_column,
             quiet_data=quiet_data,
-            component_keys=_component_keys(mechanism),
+            component_keys=_component_keys(mechanism, queries.universe),
         )
-    stated = mechanism.queries.records
+    stated = queries.records
     if stated is not None and stated != found.total:
         raise DataError(f"the queries state {stated:,} records, the table has {found.total:,}: correct the queries")
     private = mechanism.absent is not None
     return Read(found, None if private else found.total, None if private else found.dropped)
 
 
-def _component_keys(mechanism: TableReader[Any]) -> ComponentKeys | None:
+def _component_keys(mechanism: TableReader[Any] | HistogramMechanism[Any], universe: Universe) -> ComponentKeys | None:
     if mechanism.shares == 1:
         return None
-    return components_of(mechanism.metric.metric).keys(len(mechanism.queries.universe.attributes))
+    return components_of(mechanism.metric.metric).keys(len(universe.attributes))
 
 
 def _looks_like_people(readers: Sequence[HistogramMechanism[Any]], data: Any) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.contract.readers import TableReader
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 RECORDS: Final = 1000
 """How many are made up where nobody says how many there are."""
@@ -34,19 +35,22 @@ class MadeUpTables(NamedTuple):
 def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp | MadeUpTables:
     """As :func:`made_up_counts`, in shares where people count once; tables of them for what reads these."""
     if isinstance(mechanism, TableReader):
-        return _made_up_tables(mechanism, people)
+        return _made_up_tables(mechanism.queries, mechanism.shares, people)
+    readers = histogram_readers(mechanism)
+    if len(readers) == 1 and readers[0].reads is not None:
+        return _made_up_tables(readers[0].reads, readers[0].shares, people)
     counts = made_up_counts(mechanism, people)
     return MadeUp(counts * histogram_readers(mechanism)[0].shares, people)
 
 
-def _made_up_tables(mechanism: TableReader[Any], records: int) -> MadeUpTables:
-    queries, generator = mechanism.queries, np.random.default_rng()
+def _made_up_tables(queries: MarginalQueries, shares: int, records: int) -> MadeUpTables:
+    generator = np.random.default_rng()
     codes, cells = [generator.integers(0, size, records) for size in queries.sizes], []
     for one, shape in zip(queries.asked, queries.shapes, strict=True):
         flat = np.zeros(records, dtype=np.int64)
         for place, size in zip(one, shape, strict=True):
             flat = flat * size + codes[place]
-        cells.append(np.bincount(flat, minlength=math.prod(shape)).astype(np.int64) * mechanism.shares)
+        cells.append(np.bincount(flat, minlength=math.prod(shape)).astype(np.int64) * shares)
     return MadeUpTables(tuple(cells), records)
 
 

@@ -17,12 +17,15 @@ from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.decimals import acceptable
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_tables import WeightTables
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.counts import groups_of
 from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column, require_columns
 
 MOST_TABLES: Final = 200_000
 """A plan looks at every table, and at all inside it."""
+MOST_CELLS_READ: Final = 1 << 26
+"""In one table, for queries that look at its attributes together."""
 _EVERYBODY: Final = "all records"
 _OF_A_POLICY: Final = "give the universe of a policy, policy.universe"
 
@@ -107,6 +110,27 @@ class MarginalQueries:
         costs = None if importance is None else tuple(map(Fraction, importance))
         wanted = () if errors is None else tuple(None if one is None else Fraction(one) for one in errors)
         return cls(universe, columns, asked, costs, wanted, records)
+
+    @classmethod
+    def read_for(cls, tables: WeightTables, universe: Universe, records: int | None) -> MarginalQueries:
+        """The tables of counts of which the answers to these queries are made: one for each set of attributes that some
+        query looks at, over classes that any query tells apart. Raises: TooLarge."""
+        columns = tuple(
+            Groups(universe, universe.attributes[axis].columns[0].name, axis, tuple(map(str, range(count))), codes)
+            for axis, codes in zip(*tables.shared, strict=True)
+            if (count := int(codes.max()) + 1) > 1
+        )
+        places = {one.axis: place for place, one in enumerate(columns)}
+        sets = dict.fromkeys(one.axes for one in tables.tables)
+        asked = tuple(tuple(places[axis] for axis in axes if axis in places) for axes in sets)
+        found = cls(universe, columns, tuple(dict.fromkeys(asked)), records=records)
+        most = max(map(math.prod, found.shapes))
+        if most > MOST_CELLS_READ:
+            raise TooLarge(
+                f"some of these queries are answered of a table of {most:,} counts, and at most {MOST_CELLS_READ:,} "
+                "are read: ask of fewer attributes at once, or of coarser values"
+            )
+        return found
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
