@@ -1,7 +1,8 @@
 """What the project asks of its own code, as checks that fail: ``python checks/house_rules.py``.
 
 Rooms hold few files, files few lines, functions few lines; classes are abstract or final; solvers and compilers stay in
-files that say so; class names are used once; no test module imports another. The whole stays within ``budget.toml``.
+files that say so; class names are used once; kinds of questions are told apart by themselves alone; no test module
+imports another. The whole stays within ``budget.toml``.
 """
 
 from __future__ import annotations
@@ -26,13 +27,17 @@ BANNED_ROOMS = {"utils", "common", "helpers", "misc", "base"}
 KERNEL = "Kernel:"
 """A file that imports SciPy or numba says in its docstring, in a line that begins so, what of them it calls."""
 KERNEL_LIBRARIES = {"scipy", "numba"}
+KIND_ROOTS = {"AskedTask", "Releasable", "ShownAnswers"}
+"""What is asked as a task, planned, or answered stands below one of these;"""
+QUESTIONS = {"LinearQueries", "QuantileQueries", "MarginalQueries", "BoxQueries", "Tasks"}
+"""and these are asked in files of their own."""
 NEITHER_ABSTRACT_NOR_FINAL = {"NamedTuple", "Protocol", "Enum", "IntEnum", "StrEnum", "TypedDict"}
 """What such a class derives from closes it already, or opens it on purpose."""
 
 
 def main() -> int:
     """Print every breach; 1 when there are any."""
-    rules = (rooms, files, functions, classes, class_names, kernels, tests, budgets)
+    rules = (rooms, files, functions, classes, class_names, kernels, kinds, tests, budgets)
     complaints = [f"{rule.__name__}: {where}: {what}" for rule in rules for where, what in rule()]
     print("\n".join(complaints) if complaints else "house rules: kept")
     return 1 if complaints else 0
@@ -104,6 +109,19 @@ def kernels() -> Breaches:
             yield _at(path), f"marked '{KERNEL}' without need" if marked else f"imports a solver, but is no '{KERNEL}'"
 
 
+def kinds() -> Breaches:
+    """Nothing but the kinds themselves tells kinds of questions apart: no isinstance, no match, no comparison of types
+    and no table of classes names what is asked, planned or answered."""
+    named = _classes_of_kinds()
+    for path in _sources(PACKAGE):
+        for node in _nodes(path):
+            if _tells_apart(node, named):
+                yield (
+                    f"{_at(path)}:{getattr(node, 'lineno', 1)}",
+                    "kinds of questions are told apart: let the kind say it",
+                )
+
+
 def tests() -> Breaches:
     """No test module imports another; what several need is a judge or a builder in ``tests/reference``."""
     for path in _sources(ROOT / "tests"):
@@ -173,6 +191,37 @@ def _count(path: Path) -> int:
 
 
 @cache
+def _classes_of_kinds() -> set[str]:
+    """The names of all classes of questions, plans and answers."""
+    bases: dict[str, set[str]] = {}
+    for path in _sources(PACKAGE):
+        for node in _nodes(path):
+            if isinstance(node, ast.ClassDef):
+                bases[node.name] = {*_names(node.bases)}
+    found, before = {*KIND_ROOTS}, set[str]()
+    while found != before:
+        before = {*found}
+        found |= {name for name, above in bases.items() if above & found}
+    return (found - KIND_ROOTS) | QUESTIONS
+
+
+def _tells_apart(node: ast.AST, named: set[str]) -> bool:
+    """Whether this very node decides by a kind's class."""
+    if isinstance(node, ast.Call) and _names([node.func]).keys() & {"isinstance", "issubclass"}:
+        return any(_mentions(argument, named) for argument in node.args[1:])
+    if isinstance(node, ast.MatchClass):
+        return _mentions(node.cls, named)
+    if isinstance(node, ast.Compare):
+        return any(_mentions(one, named) for one in (node.left, *node.comparators) if isinstance(one, ast.Name))
+    if isinstance(node, ast.Dict):
+        return any(isinstance(key, ast.Name) and key.id in named for key in node.keys)
+    return False
+
+
+def _mentions(tree: ast.AST, named: set[str]) -> bool:
+    return any(isinstance(node, ast.Name | ast.Attribute) and _names([node]).keys() & named for node in ast.walk(tree))
+
+
 def _sources(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.py"))
 

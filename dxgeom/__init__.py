@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan as Plan
     from dxgeom.planner.plan_together import plan_together as plan_together
     from dxgeom.planner.release import Release as Release
+    from dxgeom.planner.wish import Search as Search
     from dxgeom.policy.policy import Policy as Policy, load_policy as load_policy, parse_policy as parse_policy
     from dxgeom.queries.queries_file import (
         load_queries as load_queries,

@@ -6,30 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dxgeom.arguments import require
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.choose import plan
+from dxgeom.planner.kind import kind_of
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
-from dxgeom.planner.quantile_plan import plan_quantiles
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy, load_policy
-from dxgeom.queries.queries_file import load_queries
-from dxgeom.universe.quantile_queries import QuantileQueries
-from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.tasks.tasks import Tasks
-from dxgeom.universe.workloads.box_queries import BoxQueries
-from dxgeom.universe.workloads.whole_tables import MarginalQueries
+from dxgeom.queries.queries_file import Asked, load_queries
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
-    from dxgeom.planner.releases.plans import SavablePlan
 
 
 def compile_and_release(
     policy: str | Path | Policy,
     table: Any,
-    queries: str | Path | LinearQueries | QuantileQueries | MarginalQueries | BoxQueries | Tasks,
+    queries: str | Path | Asked,
     *,
     ledger: str | Path | Ledger,
     spend: Amount,
@@ -52,15 +45,12 @@ def compile_and_release(
     the noise is drawn.
     """
     require(policy, (str, Path, Policy), "policy", "name a policy file, or load one with dx.load_policy")
-    require(
-        queries,
-        (str, Path, LinearQueries, QuantileQueries, MarginalQueries, BoxQueries, Tasks),
-        "queries",
-        "name a queries file, or load one with dx.load_queries",
-    )
     loaded = policy if isinstance(policy, Policy) else load_policy(policy)
-    workload = load_queries(queries, loaded, records) if isinstance(queries, (str, Path)) else queries
-    chosen = _planned(loaded, workload, objective, mechanism, records, spend)
+    asked = load_queries(queries, loaded, records) if isinstance(queries, (str, Path)) else queries
+    said: dict[str, Any] = {"objective": objective, "mechanism": mechanism, "spend": spend}
+    if "records" in kind_of(asked).heeds:
+        said["records"] = records
+    chosen = plan(loaded.compile(), asked, **said).uninterrupted()
     return chosen.release(
         table,
         ledger=ledger,
@@ -72,25 +62,3 @@ def compile_and_release(
         id=id,
         allotment=allotment,
     )
-
-
-def _planned(
-    policy: Policy,
-    queries: LinearQueries | QuantileQueries | MarginalQueries | BoxQueries | Tasks,
-    objective: ObjectiveName,
-    mechanism: str,
-    records: int | None,
-    spend: Amount,
-) -> SavablePlan:
-    """Raises: UnsupportedCombination where an objective is named for quantiles."""
-    metric = policy.compile()
-    if isinstance(queries, LinearQueries):
-        chosen = plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
-        return chosen.uninterrupted()
-    if isinstance(queries, Tasks):
-        return plan(metric, queries, objective=objective, mechanism=mechanism, records=records, spend=spend)
-    if isinstance(queries, (MarginalQueries, BoxQueries)):
-        return plan(metric, queries, objective=objective, mechanism=mechanism)
-    if objective != "balanced":
-        raise UnsupportedCombination("an objective is named for counts and sums, not for quantiles: leave it out")
-    return plan_quantiles(metric, queries, records=records, spend=spend, mechanism=mechanism)

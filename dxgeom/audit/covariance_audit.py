@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
@@ -33,15 +33,7 @@ from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.jumps import GaussianWithJumps, rates_of_reaches
 from dxgeom.noise.kronecker import KroneckerNormals
-from dxgeom.planner.boxes.box_plan import BoxPlan
-from dxgeom.planner.marginals.marginal_plan import MarginalPlan
-from dxgeom.planner.plan import Plan
-from dxgeom.planner.quantile_plan import QuantilePlan
-from dxgeom.planner.tasks.task_plan import TaskPlan
-
-if TYPE_CHECKING:
-    from dxgeom.planner.releases.plans import SavablePlan
-
+from dxgeom.planner.releases.releasable import Releasable
 
 _PRECISION: Final = 256
 _OUTWARD: Final = 1 + 1e-9
@@ -81,7 +73,7 @@ class CovarianceAudit:
         ]
 
 
-def audit_covariance(plan: SavablePlan) -> CovarianceAudit:
+def audit_covariance(plan: Releasable[Any]) -> CovarianceAudit:
     """Check a plan's Gaussian noise again, with jumps or without, from its numbers and the metric alone.
 
     Guarantee: raises or is true: of hiding in balls, of the gap *rounded up*, that with jumps up to the rounding of
@@ -89,12 +81,11 @@ def audit_covariance(plan: SavablePlan) -> CovarianceAudit:
     Raises: CertificateRefused for noise that is not Gaussian, that does not provably hide some difference, or for
     weights that prove no bound.
     """
-    everything = (Plan, QuantilePlan, MarginalPlan, BoxPlan, TaskPlan)
-    require(plan, everything, "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
-    if not isinstance(plan, Plan):
-        named: dict[type, str] = {QuantilePlan: "quantiles", TaskPlan: "tasks", BoxPlan: "boxes"}
-        what = named.get(type(plan), "tables of which none are listed")
-        raise CertificateRefused(f"this audit is of noise that hides listed differences, and the plan is of {what}")
+    require(plan, Releasable, "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
+    if not plan.answers_a_list:
+        raise CertificateRefused(
+            f"this audit is of noise that hides listed differences, and this plan is another: {plan.question_in_words}"
+        )
     mechanism = plan.mechanism
     if isinstance(mechanism.mixing, IntegerMixing):
         if mechanism.mixing.measured.trees:
@@ -182,7 +173,7 @@ def hidden_by(
     return len(near)
 
 
-def _gap(plan: Plan, covariance: arb_mat) -> float:
+def _gap(plan: Releasable[Any], covariance: arb_mat) -> float:
     """value/bound − 1, rounded up; the weights are sought anew, and nothing else of the search is used."""
     sensitivity, objective = plan.mechanism.sensitivity, plan.objective
     space = gaussian_space(sensitivity, objective.factors, objective.name == "max")
@@ -215,7 +206,7 @@ def _gap(plan: Plan, covariance: arb_mat) -> float:
     return max(0.0, math.nextafter(float((value / bound - 1).upper()), math.inf))
 
 
-def _in_units(plan: Plan, shares: NDArray[Any]) -> list[list[arb]]:
+def _in_units(plan: Releasable[Any], shares: NDArray[Any]) -> list[list[arb]]:
     """(K, m): what every answer has of each coordinate, times its unit and the root of its importance."""
     steps, factors = plan.mechanism.sensitivity.queries.steps, plan.objective.factors
     roots = [arb(cost).sqrt() for cost in (np.ones(len(steps)) if factors is None else factors).tolist()]

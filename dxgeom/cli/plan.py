@@ -26,15 +26,13 @@ from dxgeom.cli.options import (
 )
 from dxgeom.cli.plans.noise_plans import show_noise_plan
 from dxgeom.cli.plans.planning import planned, seek_bound
-from dxgeom.cli.plans.quantile_plans import show_quantile_plan
 from dxgeom.cli.plans.several_plans import show_several
-from dxgeom.cli.plans.table_plans import show_structured_plan
-from dxgeom.cli.plans.task_plans import show_family_plan, show_task_plan
-from dxgeom.cli.terminal import Outcome, check_new, print_error, print_json, print_lines, refusals
+from dxgeom.cli.terminal import Outcome, check_new, print_error, print_json, print_lines, print_table, refusals
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.plans import ChosenPlan, OtherPlan
+    from dxgeom.planner.overview import PlanOverview
+    from dxgeom.planner.releases.releasable import Releasable
     from dxgeom.policy.policy import Policy
 
 ShownSpendOption: TypeAlias = Annotated[
@@ -112,33 +110,28 @@ def _plan_one(
     if target is not None:
         check_new(target)
     chosen, compiled = planned(policy, queries, records, spend=spend, **said)
-    from dxgeom.planner.plan import Plan
-
     kept = {} if target is None else _kept(chosen, target, compiled, spend)
-    if not isinstance(chosen, Plan):
-        _show_other(chosen, spend, level, output, kept)
+    if not chosen.answers_a_list:
+        _show(chosen.overview(spend, level), output, kept)
         return
     seek_bound(chosen)
-    show_noise_plan(chosen, spend, records, level, output, kept)
+    listed: Any = chosen
+    show_noise_plan(listed, spend, records, level, output, kept)
     if chosen.interrupted is not None:
         print_error("interrupted; this is the best plan that was finished")
         raise typer.Exit(Outcome.INTERRUPTED)
 
 
-def _show_other(chosen: OtherPlan, spend: Fraction | None, level: float, output: Format, kept: dict[str, str]) -> None:
-    """Plans of other things than noise on linear queries, whose files are loaded for these alone."""
-    from dxgeom.planner.quantile_plan import QuantilePlan
-    from dxgeom.planner.releases.structured_plan import StructuredPlan
-    from dxgeom.planner.tasks.task_plan import TaskPlan
-
-    if isinstance(chosen, QuantilePlan):
-        show_quantile_plan(chosen, spend or Fraction(1), level, output, kept)
-    elif isinstance(chosen, TaskPlan):
-        show_task_plan(chosen, spend or chosen.least_spend or Fraction(1), level, output, kept)
-    elif isinstance(chosen, StructuredPlan):
-        show_structured_plan(chosen, spend, level, output, kept)
-    else:
-        show_family_plan(chosen, output, kept)
+def _show(plan: PlanOverview, output: Format, kept: dict[str, str]) -> None:
+    """Plans of other things than noise on a list of queries, and the file that one was kept in."""
+    if output is Format.json:
+        print_json({**plan.document, **kept})
+        return
+    print_lines(plan.head)
+    if plan.titles:
+        print_table(plan.titles, plan.rows)
+    files = [f"{name:<{plan.margin}} {said}" for name, said in kept.items()]
+    print_lines([*plan.foot, *([""] if plan.apart and files else []), *files])
 
 
 def _refuse_for_several(
@@ -158,7 +151,7 @@ def _refuse_for_several(
 
 
 def _kept(
-    plan: ChosenPlan,
+    plan: Releasable[Any],
     target: Path,
     policy: Policy,
     spend: Fraction | None,

@@ -33,7 +33,6 @@ from dxgeom.cli.options import (
     table_of,
 )
 from dxgeom.cli.plans.planning import plan_to_release
-from dxgeom.cli.plans.synthetic_tables import task_of_records
 from dxgeom.cli.showing import (
     Agreement,
     Bars,
@@ -49,6 +48,7 @@ from dxgeom.cli.showing import (
     write_records,
 )
 from dxgeom.cli.terminal import Content, begun_file, json_lines, print_error, print_json, refusals
+from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.planner.release import Release
@@ -234,7 +234,15 @@ class _Table(NamedTuple):
 def _table_of(plan: Any, written: Path | None) -> _Table | None:
     """Raises: UnsupportedCombination where several tasks make records."""
     suffix = "" if written is None else written.suffix.lower()
-    return _Table(suffix, task_of_records(plan)) if suffix in (".csv", ".parquet") else None
+    if suffix not in (".csv", ".parquet"):
+        return None
+    names = plan.records_of
+    if len(names) > 1:
+        raise UnsupportedCombination(
+            f"a file of records holds those of one task, and {' and '.join(map(repr, names))} make some: put them into "
+            "files of their own, or write the release as JSON"
+        )
+    return _Table(suffix, names[0] if names else None)
 
 
 def _reading(drop_outside: bool, count_column: str | None, quiet_data: bool) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -14,10 +14,8 @@ from dxgeom.cli.terminal import begun_file, print_json, print_lines, refusals
 
 if TYPE_CHECKING:
     from dxgeom.document.document import Document
-    from dxgeom.planner.plan import Plan
-    from dxgeom.planner.tasks.families import FamilyPlan
+    from dxgeom.planner.releases.releasable import Releasable
     from dxgeom.policy.policy import Policy
-    from dxgeom.report.exactness import OtherPlan
 
 AskedFile: TypeAlias = Annotated[
     Path | None, typer.Argument(help="The queries file (YAML); with --diff the newer policy.", metavar="[QUERIES]")
@@ -84,7 +82,7 @@ def report(
 
 def _asked(
     policy: Path, queries: Path | None, plan: Path | None, records: int | None, spend: Fraction | None
-) -> tuple[Policy, Plan | OtherPlan | FamilyPlan | None, Fraction | None, str | None]:
+) -> tuple[Policy, Releasable[Any] | None, Fraction | None, str | None]:
     """The policy, and the plan for its queries or from a file, with its spend and digest."""
     if queries is not None and plan is not None:
         raise typer.BadParameter("name a queries file or --plan, not both")
@@ -105,7 +103,7 @@ def _asked(
 
 def _page(
     policy: Policy,
-    plan: Plan | OtherPlan | FamilyPlan | None,
+    plan: Releasable[Any] | None,
     spend: Fraction | None,
     digest: str | None,
     ledger: str | None,

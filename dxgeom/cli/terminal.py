@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 
 _GAP = "  "
-MOST_SHOWN = 30
-"""So many of very many lines are shown as text; JSON has all."""
 
 
 def print_lines(lines: Sequence[str]) -> None:

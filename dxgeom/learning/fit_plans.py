@@ -7,25 +7,17 @@ from typing import Any
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.learning.linear_plan import linear_plan_of
 from dxgeom.learning.logistic_plan import logistic_plan_of
-from dxgeom.planner.plan import Plan
+from dxgeom.planner.kind import Planning
 from dxgeom.planner.releases.releasable import Releasable
-from dxgeom.planner.tasks.planners import Planning
-from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import FitTask
 
 
-def plan_fit(planning: Planning, asked: FitTask) -> Releasable[Any]:
+def plan_fit(how: Planning, asked: FitTask) -> Releasable[Any]:
     """The plan of a regression. Raises: UnsupportedCombination, TooLarge, UnboundedLoss."""
     if asked.model == "logistic":
-        return logistic_plan_of(planning.metric, asked.response, asked.by, asked.ridge, planning.records)
-    universe = planning.metric.universe
+        return logistic_plan_of(how.metric, asked.response, asked.by, asked.ridge, how.wish.records)
+    universe = how.metric.universe
     if universe is None:
         raise UnsupportedCombination("this metric knows no records")
 
-    def planned(queries: LinearQueries) -> Plan:
-        found = planning.queries(planning.task, queries)
-        if not isinstance(found, Plan):
-            raise UnsupportedCombination("sums of features are answered by noise on linear queries")
-        return found
-
-    return linear_plan_of(universe, asked.response, asked.by, asked.ridge, planned, planning.records)
+    return linear_plan_of(universe, asked.response, asked.by, asked.ridge, how.of, how.wish.records)

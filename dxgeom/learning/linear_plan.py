@@ -26,7 +26,6 @@ from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.plan import Plan
 from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.policy import Policy
@@ -180,7 +179,7 @@ class LinearRegressionPlan(Releasable[Coefficients]):
     no_loss = Unknown("what is made small is the loss of the sums", "plan.totals has it, and its lower bound")
     no_list = Unknown("a fit is made of sums", "take what is told of them, plan.totals")
 
-    totals: Plan = field(repr=False)
+    totals: Releasable[Any] = field(repr=False)
     layout: TotalsLayout = field(repr=False)
     rows: FeatureRows = field(repr=False)
     response: EncodedAttribute = field(repr=False)
@@ -201,7 +200,8 @@ class LinearRegressionPlan(Releasable[Coefficients]):
     @property
     def queries(self) -> LinearQueries:
         """The sums."""
-        return self.totals.queries
+        queries: LinearQueries = self.totals.queries
+        return queries
 
     @property
     def comparison(self) -> CandidateComparison:
@@ -307,7 +307,7 @@ def linear_plan_of(
     label: str,
     features: Sequence[str] | None,
     ridge: Fraction | None,
-    planned: Callable[[LinearQueries], Plan],
+    planned: Callable[[LinearQueries], Releasable[Any]],
     records: int | None = None,
 ) -> LinearRegressionPlan:
     """The same, of sums that are ``planned`` by whoever knows how."""

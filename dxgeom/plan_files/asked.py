@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -19,15 +19,14 @@ from dxgeom.policy.source.yaml_tree import files, folder_with, written
 from dxgeom.queries.queries_file import Asked, queries_from_dict, tables_from_dict
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
-from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, on_shared_classes, with_axes
 from dxgeom.universe.weight_tables import WeightTables, tables_of_matrix
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
+Asking = TypeVar("Asking", bound=Asked)
 MOST_NUMBERS: Final = 1_000_000
 """Queries that were made in Python are written up to so many weights and classes, about ten megabytes."""
 _WRITTEN: Final = {*WeightsPart.model_fields, "weights", "universe", "records", "source"}
@@ -48,27 +47,25 @@ def queries_data(queries: LinearQueries, policy: Policy) -> dict[str, Any]:
     return {"written": None, "files": {}, "weights": weights_data(queries), **common}
 
 
-def written_queries(queries: QuantileQueries | Tasks, records: int | None) -> dict[str, Any]:
-    """Quantile queries, or tasks, as a file holds them, with the public number of records that they are planned for.
+def written_queries(asked: Any, records: int | None, what: str) -> dict[str, Any]:
+    """What is asked as a file holds it, with the public number of records that it is planned for; ``what`` it is.
 
     Raises: UnsupportedCombination for such as were made by hand.
     """
-    if not isinstance(queries.source, PolicyText):
-        what = "tasks" if isinstance(queries, Tasks) else "quantile queries"
+    text = asked.source
+    if not isinstance(text, PolicyText):
         raise UnsupportedCombination(f"a plan file holds {what} that were read: load or parse them")
-    text = queries.source
     said = {"written": written(text), "files": files(text), "weights": None}
-    return {**said, "records": records, "fingerprint": queries.fingerprint}
+    return {**said, "records": records, "fingerprint": asked.fingerprint}
 
 
-def quantile_queries_of(part: QueriesPart, policy: Policy) -> QuantileQueries:
-    """The quantile queries that a file holds. Raises: Wrong."""
-    _require_words(part, "quantile queries are")
-    queries = _read(part, policy)
-    if not isinstance(queries, QuantileQueries):
-        raise Wrong("DX304", "queries.written", "these ask for counts and sums, the plan is of quantiles")
-    _require_same(queries.fingerprint, part, "queries")
-    return queries
+def read_as(kind: type[Asking], part: QueriesPart, policy: Policy, what: str, otherwise: str) -> Asking:
+    """What a file asks, of one kind; ``what`` it is, and what is wrong ``otherwise``. Raises: Wrong."""
+    if part.written is None or part.weights is not None:
+        raise Wrong("DX302", "queries", f"{what} are written in words")
+    found = _of_kind(kind, part, policy, otherwise)
+    _require_same(found.fingerprint, part, what.split()[-1])
+    return found
 
 
 def table_queries_of(part: QueriesPart, policy: Policy) -> MarginalQueries:
@@ -79,21 +76,6 @@ def table_queries_of(part: QueriesPart, policy: Policy) -> MarginalQueries:
         queries = tables_from_dict(part.written, policy, part.records)
     _require_same(queries.fingerprint, part, "queries")
     return queries
-
-
-def tasks_of(part: QueriesPart, policy: Policy) -> Tasks:
-    """The tasks that a file holds. Raises: Wrong."""
-    _require_words(part, "tasks are")
-    tasks = _read(part, policy)
-    if not isinstance(tasks, Tasks):
-        raise Wrong("DX304", "queries.written", "these are queries, the plan is of tasks")
-    _require_same(tasks.fingerprint, part, "tasks")
-    return tasks
-
-
-def _require_words(part: QueriesPart, what: str) -> None:
-    if part.written is None or part.weights is not None:
-        raise Wrong("DX302", "queries", f"{what} written in words")
 
 
 def _require_same(found: str, part: QueriesPart, what: str) -> None:
@@ -107,6 +89,13 @@ def _read(part: QueriesPart, policy: Policy) -> Asked:
         queries = queries_from_dict(part.written or {}, policy, part.records, folder=folder)
     require_all_read(folder, "queries.files", "DX304")
     return queries
+
+
+def _of_kind(kind: type[Asking], part: QueriesPart, policy: Policy, otherwise: str) -> Asking:
+    found = _read(part, policy)
+    if not isinstance(found, kind):
+        raise Wrong("DX304", "queries.written", otherwise)
+    return found
 
 
 def _reads_the_same(said: dict[str, Any], queries: LinearQueries, policy: Policy) -> bool:
@@ -127,10 +116,8 @@ def queries_of(part: QueriesPart, policy: Policy) -> LinearQueries:
     if part.weights is not None:
         queries = weighed(part.weights, policy.universe, part.records, "queries.weights")
     else:
-        read = _read(part, policy)
-        if not isinstance(read, LinearQueries):
-            raise Wrong("DX304", "queries.written", "these ask for quantiles, the plan is of counts and sums")
-        queries = read
+        other = "these ask for quantiles, the plan is of counts and sums"
+        queries = _of_kind(LinearQueries, part, policy, other)
     if queries.fingerprint != part.fingerprint or queries.records != part.records:
         raise Wrong("DX304", "queries.fingerprint", f"these queries' fingerprint is {queries.fingerprint}")
     return queries

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, final
+from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.plan_files.asked import quantile_queries_of, written_queries
-from dxgeom.plan_files.document import Digest, PolicyPart, QueriesPart, Rational, parsed
-from dxgeom.plan_files.sources import of_file, policy_of, require_same_plan, sealed_text
+from dxgeom.plan_files.asked import read_as, written_queries
+from dxgeom.plan_files.codec import PartCodec
+from dxgeom.plan_files.document import Digest, PolicyPart, QueriesPart, Rational
 from dxgeom.plan_files.text.exact_text import rational_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
-from dxgeom.planner.amounts import Amount
+from dxgeom.planner.kind import Planning
 from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
 from dxgeom.policy.policy import Policy
+from dxgeom.universe.quantile_queries import QuantileQueries
+
+_OTHERS: Final = "these ask for counts and sums, the plan is of quantiles"
 
 
 @final
@@ -35,31 +38,45 @@ class QuantilePlanDocument(BaseModel):
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 
 
-def quantile_plan_text(plan: QuantilePlan, policy: Policy, spend: Amount | None) -> str:
-    """The text of the file.
+@final
+class FormsPart(BaseModel):
+    """A task of quantiles: the form of each, and of each of its groups."""
 
-    Raises: UnsupportedCombination for another policy, and for queries that were not read from a text.
-    """
-    parts = {
-        "queries": written_queries(plan.queries, plan.records),
-        "forms": [list(part.forms) for part in plan.parts],
-        "compared_at_spend": str(plan.compared_at),
-    }
-    return sealed_text(plan, plan.metric, policy, spend, parts)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: str
+    forms: list[list[Literal["transport", "laplace"]]]
 
 
-def loaded_quantiles(document: dict[str, Any]) -> QuantilePlan:
-    """The plan of a document. Nothing is searched for: the forms are the file's, what they hide is the policy's.
+@final
+class QuantileCodec(PartCodec[QuantilePlan]):
+    """Plans of quantiles: the forms are the file's."""
 
-    Raises: Wrong.
-    """
-    part = parsed(QuantilePlanDocument, document)
-    policy = policy_of(part.policy)
-    queries = quantile_queries_of(part.queries, policy)
-    if len(part.forms) != len(queries.asked):
-        raise Wrong("DX302", "forms", "there are forms for each query")
-    compared = rational_of(part.compared_at_spend, "compared_at_spend")
-    with refused_as("DX305", "forms"):
-        plan = plan_quantiles(policy.compile(), queries, records=part.queries.records, spend=compared, forms=part.forms)
-    require_same_plan(plan, part.fingerprint)
-    return of_file(plan, policy, part)
+    planned, document, part = QuantilePlan, QuantilePlanDocument, FormsPart
+    missing = "there are forms for each query of quantiles"
+
+    def fields(self, plan: QuantilePlan, policy: Policy) -> dict[str, Any]:
+        queries = written_queries(plan.queries, plan.records, "quantile queries")
+        return {"queries": queries, **self.decided(plan), "compared_at_spend": str(plan.compared_at)}
+
+    def rebuilt(self, said: QuantilePlanDocument, policy: Policy) -> QuantilePlan:
+        queries = read_as(QuantileQueries, said.queries, policy, "quantile queries", _OTHERS)
+        if len(said.forms) != len(queries.asked):
+            raise Wrong("DX302", "forms", "there are forms for each query")
+        spend = rational_of(said.compared_at_spend, "compared_at_spend")
+        with refused_as("DX305", "forms"):
+            return plan_quantiles(
+                policy.compile(), queries, records=said.queries.records, spend=spend, forms=said.forms
+            )
+
+    def decided(self, plan: QuantilePlan) -> dict[str, Any]:
+        return {"forms": [list(part.forms) for part in plan.parts]}
+
+    def rebuilt_part(self, said: FormsPart, question: QuantileQueries, how: Planning) -> QuantilePlan:
+        if len(said.forms) != len(question.asked):
+            raise Wrong("DX302", "", self.missing)
+        with refused_as("DX305", "forms"):
+            return plan_quantiles(how.metric, question, records=how.wish.records, forms=said.forms)
+
+
+QUANTILES: Final = QuantileCodec()

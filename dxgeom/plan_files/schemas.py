@@ -7,12 +7,12 @@ from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from dxgeom.plan_files.boxes.box_plans import BoxPlanDocument
+from dxgeom.plan_files.box_plans import BoxPlanDocument
 from dxgeom.plan_files.document import PlanDocument
 from dxgeom.plan_files.laws import ALONG, BASES_FORM, JUMPS, SCALES, laws_schema
 from dxgeom.plan_files.quantile_plans import QuantilePlanDocument
 from dxgeom.plan_files.table_plans import TablePlanDocument
-from dxgeom.plan_files.tasks.task_plans import TaskPlanDocument
+from dxgeom.plan_files.task_plans import TaskPlanDocument
 from dxgeom.policy.syntax.schema import DIALECT
 
 _STRICT: Final = ConfigDict(extra="forbid")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, final
+from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.plan_files.asked import table_queries_of
-from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart, Rational, parsed
+from dxgeom.plan_files.codec import Codec
+from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart, Rational
 from dxgeom.plan_files.laws import bases_data, bases_of, scales_data, scales_of
-from dxgeom.plan_files.sources import of_file, policy_of, require_same_errors, require_same_plan, sealed_text
+from dxgeom.plan_files.sources import require_same_errors
 from dxgeom.plan_files.wrong import Wrong, refused_as
-from dxgeom.planner.amounts import Amount
 from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_of_scales
 from dxgeom.policy.policy import Policy
 from dxgeom.queries.without_histogram.whole_tables import words_of_tables
@@ -60,18 +60,6 @@ class TablePlanDocument(BaseModel):
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 
 
-def table_plan_text(plan: MarginalPlan, policy: Policy, spend: Amount | None) -> str:
-    """The text of the file. Raises: UnsupportedCombination for another policy; TooLarge for very many tables."""
-    queries = {"written": words_of_tables(plan.queries), "files": {}, "weights": None}
-    parts = {
-        "queries": {**queries, "records": plan.queries.records, "fingerprint": plan.queries.fingerprint},
-        "objective": plan.objective,
-        "table_noise": _noise_data(plan.mechanism),
-        "errors": [repr(error) for error in plan.rmse().tolist()],
-    }
-    return sealed_text(plan, plan.metric, policy, spend, parts)
-
-
 def _noise_data(mechanism: CountsWithNoise) -> dict[str, Any]:
     data: dict[str, Any] = {"name": mechanism.name, "scales": scales_data(mechanism.scales)}
     if isinstance(mechanism, KroneckerMechanism):
@@ -86,19 +74,31 @@ def _bases_of(part: TableNoisePart) -> Bases:
     return bases_of(part.bases or [], "table_noise.bases")
 
 
-def loaded_tables(document: dict[str, Any]) -> MarginalPlan:
-    """The plan of a document. Nothing is searched for: the scales are the file's, and they are proved to be enough for
-    what the policy protects, every budget in integers.
+@final
+class TableCodec(Codec[MarginalPlan]):
+    """Plans of whole tables: the scales are the file's, and they are proved to be enough for what the policy protects,
+    every budget in integers."""
 
-    Raises: Wrong.
-    """
-    part = parsed(TablePlanDocument, document)
-    policy = policy_of(part.policy)
-    queries = table_queries_of(part.queries, policy)
-    scales = scales_of(part.table_noise.scales, "table_noise.scales")
-    bases = _bases_of(part.table_noise)
-    with refused_as("DX306", "table_noise"):
-        plan = plan_of_scales(policy.compile(), queries, part.objective, part.table_noise.name, scales, bases)
-    require_same_plan(plan, part.fingerprint)
-    require_same_errors(part.errors, plan, "table")
-    return of_file(plan, policy, part)
+    planned, document = MarginalPlan, TablePlanDocument
+
+    def fields(self, plan: MarginalPlan, policy: Policy) -> dict[str, Any]:
+        queries = {"written": words_of_tables(plan.queries), "files": {}, "weights": None}
+        return {
+            "queries": {**queries, "records": plan.queries.records, "fingerprint": plan.queries.fingerprint},
+            "objective": plan.objective,
+            "table_noise": _noise_data(plan.mechanism),
+            "errors": [repr(error) for error in plan.rmse().tolist()],
+        }
+
+    def rebuilt(self, said: TablePlanDocument, policy: Policy) -> MarginalPlan:
+        queries = table_queries_of(said.queries, policy)
+        scales = scales_of(said.table_noise.scales, "table_noise.scales")
+        bases = _bases_of(said.table_noise)
+        with refused_as("DX306", "table_noise"):
+            return plan_of_scales(policy.compile(), queries, said.objective, said.table_noise.name, scales, bases)
+
+    def require_errors(self, said: TablePlanDocument, plan: MarginalPlan) -> None:
+        require_same_errors(said.errors, plan, "table")
+
+
+TABLES: Final = TableCodec()

@@ -219,7 +219,9 @@ class CandidateBuilder:
     def own_body(self) -> AdditiveMechanism:
         """Noise shaped by the body that was given."""
         if self.options.body is None:
-            raise UnsupportedCombination("a plan by a body of one's own needs it: dx.plan(..., body=...)")
+            raise UnsupportedCombination(
+                "a plan by a body of one's own needs it: dx.plan(..., search=dx.Search(body=...))"
+            )
         return body_mechanism(self.sensitivity, self.options.body)
 
     @property

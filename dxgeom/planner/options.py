@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from types import NoneType
 from typing import TypeAlias, final
 
-from dxgeom.arguments import WHOLE, require, require_function
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.mechanisms.shapes.hulls import FACETS
 from dxgeom.numeric.qhull import HullLimits
@@ -53,16 +51,6 @@ class PlanOptions:
     progress: Progress | None = field(default=None, repr=False)
     body: ConvexBody | None = field(default=None, repr=False)
     quick: bool = False
-
-    def __post_init__(self) -> None:
-        limits = "give HullLimits(facets=…, seconds=…), or leave it out"
-        require(self.records, (*WHOLE, NoneType), "records", "give their whole number")
-        require(self.hull_limits, (HullLimits, NoneType), "hull_limits", limits)
-        require(self.published, bool, "published", "say True or False")
-        require(self.quick, bool, "quick", "say True or False")
-        require(self.coarse_facets, WHOLE, "coarse_facets", "give a whole number such as 8000")
-        if self.progress is not None:
-            require_function(self.progress, "progress", "pass one of one text, that is told what is being built")
 
     @property
     def facets(self) -> int:

@@ -50,6 +50,8 @@ class Plan(Releasable[LinearAnswers]):
     ``comparison``: what else was considered. ``records``: their public number, where it was stated.
     """
 
+    answers_a_list = True
+
     metric: VerifiedMetric = field(repr=False)
     queries: LinearQueries = field(repr=False)
     objective: Objective = field()

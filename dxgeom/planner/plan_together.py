@@ -11,15 +11,15 @@ from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
-from dxgeom.arguments import require, require_function
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.arguments import described, require, require_function
+from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.choose import plan
-from dxgeom.planner.marginals.marginal_plan import MarginalPlan
+from dxgeom.planner.kind import kind_of
 from dxgeom.planner.options import Progress
-from dxgeom.planner.plan import Plan
+from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.wish import Errors
 from dxgeom.privacy.currencies import Currency, currency_of
 from dxgeom.universe.columns import plain
 from dxgeom.universe.queries import LinearQueries
@@ -27,7 +27,6 @@ from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 Workload: TypeAlias = LinearQueries | MarginalQueries | BoxQueries
-Errors: TypeAlias = Sequence[Amount | None] | Mapping[str, Amount]
 _DIGITS: Final = 6
 
 
@@ -37,7 +36,7 @@ class PlannedSpend:
     """One workload's plan, and the ``spend`` that its release is to use. ``wanted``: whether that is the least for the
     errors that were asked for, or a share of what the others left."""
 
-    plan: Plan | MarginalPlan | BoxPlan
+    plan: Releasable[Any]
     spend: Fraction
     wanted: bool
 
@@ -112,12 +111,12 @@ def plan_together(
     """Split a spend over workloads that are released one by one, so that stated errors are met at the least cost.
 
     Args: ``errors``: for each workload the root mean squared errors that its answers may have, as :func:`dxgeom.plan`
-    takes them (by table for ``MarginalQueries``; very many boxes take none), None for one that may have any; left out,
+    takes them (by table or box where these are asked), None for one that may have any; left out,
     what the queries state. ``spend``: of all releases together,
     as the account adds it up: Σ s ≤ S, or Σ s² ≤ S² under concentrated privacy. Workloads without wanted errors share
     what the others leave; they need it. ``importance``: how many times each of these workloads' squared errors count,
     beside what they would be alone; left out, all alike. ``records``, ``progress``: as in :func:`dxgeom.plan`, of
-    ``LinearQueries``.
+    what heeds them.
 
     Guarantee: reads no data. Costs add up over workloads, so the least cost is that of each one's best plan at its
     least spend (rounded up to six digits); shares of the rest make Σ importance/s² least, rounded down.
@@ -131,7 +130,7 @@ def plan_together(
     currency, limit = currency_of(metric.privacy), None if spend is None else exact_amount(spend, "spend")
     wanted = [None] * len(workloads) if errors is None else list(errors)
     plans = [_planned(metric, asked, one, records, progress) for asked, one in zip(workloads, wanted, strict=True)]
-    least = list(map(_least, plans))
+    least = [one.least_spend if one.wants_errors else None for one in plans]
     spent = _counted(currency, (one for one in least if one is not None))
     if limit is not None and spent > currency.counted(limit):
         raise UnsupportedCombination(
@@ -151,27 +150,12 @@ def plan_together(
 
 
 def _planned(
-    metric: VerifiedMetric, asked: Workload, errors: Any, records: int | None, progress: Progress | None
-) -> Plan | MarginalPlan | BoxPlan:
-    if isinstance(asked, LinearQueries):
-        return plan(metric, asked, errors=errors, records=records, progress=progress).uninterrupted()
-    if isinstance(asked, MarginalQueries):
-        return plan(metric, asked, errors=errors)
-    if errors is not None:
-        raise UnsupportedCombination(
-            "very many boxes are planned for their total squared error, and not for certain 'errors': give None for "
-            "them, and they share what the others leave"
-        )
-    return plan(metric, asked)
-
-
-def _least(planned: Plan | MarginalPlan | BoxPlan) -> Fraction | None:
-    """The least spend for the errors that were asked for, None where none were."""
-    if isinstance(planned, MarginalPlan):
-        return planned.least_spend if any(planned.queries.errors) else None
-    if isinstance(planned, Plan):
-        return None if planned.objective.wanted is None else planned.least_spend
-    return None
+    metric: VerifiedMetric, asked: Any, errors: Any, records: int | None, progress: Progress | None
+) -> Releasable[Any]:
+    said = {"errors": errors, "progress": progress}
+    if "records" in kind_of(asked).heeds:
+        said["records"] = records
+    return plan(metric, asked, **said).uninterrupted()
 
 
 def _require(workloads: object, errors: object, importance: object) -> None:
@@ -180,8 +164,10 @@ def _require(workloads: object, errors: object, importance: object) -> None:
     if not listed:
         raise UnsupportedCombination("'workloads' is an empty list: give at least one")
     for one in listed:
-        kinds = (LinearQueries, MarginalQueries, BoxQueries)
-        require(one, kinds, "workloads", "each is queries of counts and sums, such as dx.load_queries returns")
+        if not kind_of(one).counts:
+            raise WrongArgument(
+                f"'workloads' are queries of counts and sums, as dx.load_queries returns; found {described(one)}"
+            )
     for own in errors if isinstance(errors, (list, tuple)) else ():
         require(own, (Sequence, Mapping, np.ndarray, NoneType), "errors", "give a list of them, or by name, or None")
     for given, what in ((errors, "errors"), (importance, "importance")):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +16,7 @@ from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import Parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.quantiles.choice import (
+    LEVEL,
     MOST_RECORDS,
     QUANTILE_FORMS,
     QuantileCandidate,
@@ -31,12 +32,16 @@ from dxgeom.planner.amounts import Amount, agreed_records, exact_amount
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of
 from dxgeom.planner.options import AUTO
+from dxgeom.planner.overview import PlanOverview, StatedQuestion
 from dxgeom.planner.releases.rehearsal import RECORDS
 from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.unknown import Unknown
+from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
+from dxgeom.wording.numbers import brief_or_none, counted
 
+_MEDIAN = (Fraction(1, 2),)
 _REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss)
 
 
@@ -61,6 +66,15 @@ class PlannedQuantiles:
     def errors(self) -> dict[str, float | None]:
         """The expected error of each form, None where it cannot be built."""
         return {one.name: one.expected_error for one in self.candidates}
+
+    @property
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """For a reader each form; of groups, as for the first one."""
+        for one in self.candidates:
+            some = "chosen in some groups" if one.name in self.forms else ""
+            told = "not built" if one.reason else "chosen" if set(self.forms) == {one.name} else some
+            ranks = "-" if one.proved_ranks is None else f"{one.proved_ranks:,}"
+            yield (self.asked.name, one.name, brief_or_none(one.expected_error), brief_or_none(one.proved), ranks, told)
 
     def as_dict(self) -> dict[str, Any]:
         """The query's part of a plan, ready for JSON."""
@@ -158,6 +172,44 @@ class QuantilePlan(Releasable[QuantileAnswers]):
     def lines(self) -> list[str]:
         return [f"'{name}': {said}" for name, said in zip(self.queries.names, self.statements(), strict=True)]
 
+    @property
+    def question_in_words(self) -> str:
+        return f"Quantiles, in {counted(len(self.queries.asked), 'question')}"
+
+    def each_stated(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[StatedQuestion]:
+        words = map(_in_words, self.queries.asked)
+        return tuple(map(StatedQuestion, self.queries.names, words, self.statements(spend, level=level)))
+
+    def overview(self, spend: Amount | None = None, level: float = 0.95) -> PlanOverview:
+        """How each query is answered, and what is known of its errors at a spend."""
+        amount = self._shown_spend(spend)
+        statements = self.statements(amount, level=level)
+        expected = {"spend": str(amount), "level": level, "statements": list(statements)}
+        guess = f"{self.records:,} records" if self.records else "1,000 records (nobody says how many there are)"
+        taken = "named" if self.named else "taken where it is the smaller"
+        return PlanOverview(
+            {**self.as_dict(), "expected": expected},
+            [f"{self.metric.title}: {len(self.parts)} queries for quantiles, in one release"],
+            ("query", "mechanism", "expected", "proved", "proved ranks", ""),
+            [row for part in self.parts for row in part.rows],
+            [
+                "",
+                f"expected  error on average, if {guess} were spread evenly over the values, at spend "
+                f"{plain(self.compared_at)}: a model; {taken}",
+                f"proved    with probability {LEVEL:g} each answer is so near its quantile, whatever the data; never "
+                "compared with a model",
+                *(
+                    f"{one.name} for '{part.asked.name}' is {one.reason}"
+                    for part in self.parts
+                    for one in part.candidates
+                    if one.reason
+                ),
+                *(f"error     '{part.asked.name}': {said}" for part, said in zip(self.parts, statements, strict=True)),
+                *(f"{name:<9} {said}" for name, said in people_in_words(self.metric.people).items()),
+            ],
+            9,
+        )
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
@@ -213,6 +265,13 @@ def plan_quantiles(
         except _REFUSED as error:
             raise type(error)(f"'{asked.name}': {error}") from error
     return QuantilePlan(metric, queries, tuple(parts), number, amount, named)
+
+
+def _in_words(asked: AskedQuantiles) -> str:
+    which = "the median" if asked.at == _MEDIAN else f"quantiles at {', '.join(map(str, asked.at))}"
+    condition = "" if asked.where is None else f", of records with {asked.where}"
+    groups = f", by {' and '.join(group.title for group in asked.by)}" if asked.by else ""
+    return f"{which} of {asked.attribute}{condition}{groups}"
 
 
 def _require_forms(forms: Any, queries: int) -> None:

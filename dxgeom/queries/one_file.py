@@ -32,7 +32,8 @@ _MOST_COMPARED: Final = 1 << 24
 def queries_listed(
     entries: Sequence[Node], reader: QueryReader, source: PolicyText | None
 ) -> LinearQueries | QuantileQueries | None:
-    """The queries of the entries of one list; None where a mistake was noted in the list."""
+    """The queries of the entries of one list; None where a mistake was noted in the list, and for quantiles where record
+    types are too many to count each."""
     mistakes = reader.columns.mistakes
     before = len(mistakes.found)
     asked = [(entry, one) for entry in entries if (one := reader.asked(entry)) is not None]
@@ -49,6 +50,8 @@ def queries_listed(
         return None
     universe = reader.columns.universe
     if quantiles:
+        if not universe.indexable:
+            return None
         return QuantileQueries(tuple(one for _, one in quantiles), universe, reader.records, source)
     return stacked(*taken_apart([workload for _, workload in made]), universe, reader.records, source)
 

@@ -116,7 +116,7 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     key, entries, records = _read_all(mistakes, universe, records)
     if not universe.indexable:
         counts = (BoxesReader if asks_for_boxes(entries) else TablesReader)(universe, mistakes, records)
-        found: LinearQueries | MarginalQueries | BoxQueries | None = counts.workload(entries)
+        found: Asked | None = counts.workload(entries)
         if found is None and key == "queries" and {one.code for one in mistakes.found} == {"DX221"}:
             found = _together(entries, universe, records, text)
         if found is None:
@@ -135,7 +135,7 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
 
 def _together(
     entries: tuple[Node, ...], universe: Universe, records: int | None, text: PolicyText
-) -> LinearQueries | None:
+) -> LinearQueries | QuantileQueries | None:
     """Queries of all kinds beside each other, each of a few attributes; None where some need more than tables.
 
     Raises: QueryError with every other mistake.
@@ -144,7 +144,7 @@ def _together(
     asked = queries_listed(entries, QueryReader(ColumnReader(universe, mistakes), records), text)
     if mistakes:
         raise QueryError(mistakes.found)
-    return asked if isinstance(asked, LinearQueries) else None
+    return asked
 
 
 def _without_cells(

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from dxgeom.policy.syntax.schema import DIALECT
 from dxgeom.queries.syntax import QUERY_KINDS, QueriesSyntax
-from dxgeom.queries.tasks.grammar import TASK_KINDS
+from dxgeom.queries.tasks.grammar import task_kinds
 from dxgeom.queries.tasks.task_kind import QUERIES_FORM, TaskKind
 
 _READ_FIRST: Final = (
@@ -29,7 +29,7 @@ def queries_schema() -> dict[str, Any]:
     structure = _structure(QueriesSyntax)
     one_query = {"anyOf": [{"title": kind.word, **_structure(kind.syntax)} for kind in QUERY_KINDS]}
     structure["properties"]["queries"]["items"] = one_query
-    structure["properties"]["tasks"]["items"] = {"anyOf": [_task(kind, one_query) for kind in TASK_KINDS]}
+    structure["properties"]["tasks"]["items"] = {"anyOf": [_task(kind, one_query) for kind in task_kinds()]}
     structure["anyOf"] = [{"required": [key]} for key in ("queries", "tasks")]
     about = "What to ask about the records of a policy's universe."
     return {"$schema": DIALECT, "title": "dxgeom queries", "description": about, **structure}

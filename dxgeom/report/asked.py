@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from dxgeom.document.document import Badge, Beside, Block, Paragraph, Picture, Section, ShownColumn, ShownTable, Words
 from dxgeom.document.scene import Scene
 from dxgeom.document.scenes import noise_shape
+from dxgeom.planner.overview import TableErrors
 from dxgeom.planner.plan import Plan
-from dxgeom.report.exactness import Expected, StatedPlan, TableErrors, covers, expected
+from dxgeom.report.exactness import LEVEL, Expected, covers, expected
 from dxgeom.report.facts import Facts
 from dxgeom.report.projection import shadow_of_body
 from dxgeom.wording.numbers import amount, digits, odds, plus_minus
@@ -132,15 +133,15 @@ def noise_picture(plan: Plan, spend: Fraction, pair: tuple[int, int] | None = No
     return noise_shape(names, outline / float(spend), draws / float(spend), moved, "one record changed")
 
 
-def stated_blocks(stated: StatedPlan, spend: Fraction) -> tuple[Block, ...]:
+def stated_blocks(stated: Any, spend: Fraction) -> tuple[Block, ...]:
     """Each question beside what holds of its errors at a spend."""
-    tables = stated.tables(spend)
+    tables = stated.each_table(spend, LEVEL)
     if tables:
-        return _of_tables(tables, stated.plan.records, spend)
-    statements = stated.statements(spend)
+        return _of_tables(tables, stated.records, spend)
+    statements = stated.each_stated(spend, LEVEL)
     columns = ShownColumn("Question"), ShownColumn("What is asked"), ShownColumn("What holds of its errors")
     rows = tuple((one.name, one.asked, one.holds) for one in statements[:MOST_ROWS])
-    guessed = any("1,000 records" in one.holds for one in statements) and stated.plan.records is None
+    guessed = any("1,000 records" in one.holds for one in statements) and stated.records is None
     said = (
         f"At spend {amount(spend)}. What is no estimate holds whatever the data. Probability 0.95 is 19 times in 20. A "
         "rank is the place of a record when all stand in order. There is no column of ordinary noise: these errors are "
@@ -152,7 +153,7 @@ def stated_blocks(stated: StatedPlan, spend: Fraction) -> tuple[Block, ...]:
     )
 
 
-def _of_tables(tables: tuple[TableErrors, ...], records: int | None, spend: Fraction) -> tuple[Block, ...]:
+def _of_tables(tables: Sequence[TableErrors], records: int | None, spend: Fraction) -> tuple[Block, ...]:
     columns = (
         ShownColumn("Counts in every cell of"),
         ShownColumn("Cells", figures=True),

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from dxgeom.report.released import Released
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
-    from dxgeom.report.exactness import StatedPlan
 
 
 PRESENCE: Final = "having a record or none"
@@ -209,7 +208,7 @@ class Facts:
     plan_digest: str | None = None
     history: History | None = field(default=None, repr=False)
     releases: tuple[Released, ...] = ()
-    stated: StatedPlan | None = field(default=None, repr=False)
+    stated: Any = field(default=None, repr=False)
 
     @property
     def budget(self) -> float:
@@ -220,7 +219,7 @@ class Facts:
     def records(self) -> int | None:
         """The public number of records, where it was stated or told."""
         found = None if self.plan is None else self.plan.records or self.plan.queries.records
-        found = found if self.stated is None else self.stated.plan.records
+        found = found if self.stated is None else self.stated.records
         return found or next((one.records for one in self.releases if one.records is not None), None)
 
     @property
@@ -259,7 +258,7 @@ def facts_of(
     plan_digest: str | None = None,
     history: History | None = None,
     releases: tuple[Released, ...] = (),
-    stated: StatedPlan | None = None,
+    stated: Any = None,
 ) -> Facts:
     """The facts of a policy, and of what else is at hand. Raises: TooLarge where records cannot be numbered."""
     if not policy.universe.indexable:

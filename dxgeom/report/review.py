@@ -8,13 +8,15 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from dxgeom.arguments import require
 from dxgeom.document.document import Document, Notice
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.ledger.history import History, read_answer, read_ledger
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.releases.releasable import Releasable
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.currencies import PURE
 from dxgeom.report.account import account
@@ -40,9 +42,7 @@ from dxgeom.report.sections import (
 from dxgeom.wording.numbers import MOST_ODDS, amount, band_of, guesses, odds, plus_minus
 
 if TYPE_CHECKING:
-    from dxgeom.planner.plan import Plan
-    from dxgeom.planner.tasks.families import FamilyPlan
-    from dxgeom.report.exactness import OtherPlan, StatedPlan
+    pass
 
 
 _ALARMING: Final = math.log(20)
@@ -156,7 +156,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 def review_page(
     policy: Policy,
-    plan: Plan | OtherPlan | FamilyPlan | None = None,
+    plan: Releasable[Any] | None = None,
     *,
     spend: Amount | None = None,
     ledger: str | Path | None = None,
@@ -174,7 +174,7 @@ def review_page(
     Raises: LedgerError; UnsupportedCombination for a plan under another policy; TooLarge.
     """
     require(policy, Policy, "policy", "load it with dx.load_policy")
-    linear, stated = _two_kinds(plan)
+    require(plan, (Releasable, NoneType), "plan", "make it with dx.plan, or load one with dx.load_plan")
     if plan is not None and plan.metric.fingerprint != policy.fingerprint:
         raise UnsupportedCombination(
             f"the plan is under another policy than '{policy.name}': plan under this one, or name the plan's own"
@@ -184,29 +184,13 @@ def review_page(
     released = _released(releases)
     history = None if ledger is None else read_ledger(ledger)
     amount = None if plan is None else policy.budget if spend is None else exact_amount(spend, "spend")
+    chosen: Any = None if plan is None else plan.kept
+    linear, stated = (chosen, None) if chosen is not None and chosen.answers_a_list else (None, chosen)
     facts = facts_of(policy, linear, amount, plan_digest, history, stated=stated)
     kept = () if ledger is None or history is None else _answers(ledger, history, facts)
     further = tuple(one for one in released if one not in kept)
     facts = replace(facts, releases=(*kept, *further))
     return document_of(facts)
-
-
-def _two_kinds(plan: object) -> tuple[Plan | None, StatedPlan | None]:
-    """A plan whose errors are foretold answer by answer, or one that states what holds of them.
-
-    Raises: WrongArgument for anything that is no plan.
-    """
-    if plan is None:
-        return None, None
-    from dxgeom.planner.plan import Plan
-    from dxgeom.planner.tasks.families import FamilyPlan
-    from dxgeom.report.exactness import OtherPlan, StatedPlan
-
-    if isinstance(plan, OtherPlan):
-        return None, StatedPlan(plan)
-    chosen = plan.kept if isinstance(plan, FamilyPlan) else plan
-    require(chosen, Plan, "plan", "make it with dx.plan; of a loaded plan hand over .plan")
-    return cast("Plan", chosen), None
 
 
 def _released(releases: object) -> tuple[Released, ...]:

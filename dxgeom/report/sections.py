@@ -312,8 +312,8 @@ def _evidence(facts: Facts) -> Iterator[tuple[Words, ...]]:
             (Code(facts.plan.queries.fingerprint),),
         )
     if facts.stated is not None:
-        asked, digest = facts.stated.questions
-        yield "Plan", "The law of all answers together, and what is asked.", (Code(facts.stated.plan.fingerprint),)
+        asked, digest = facts.stated.question_in_words, facts.stated.queries.fingerprint
+        yield "Plan", "The law of all answers together, and what is asked.", (Code(facts.stated.fingerprint),)
         yield "Questions", asked, (Code(digest),)
     if facts.plan_digest is not None:
         yield "Plan file", "Everything in it was proved again when it was read.", (Code(facts.plan_digest),)

@@ -170,6 +170,20 @@ def brief(number: float) -> str:
     return f"{number:,.{max(0, 3 - math.floor(math.log10(number)))}f}"
 
 
+def brief_or_none(number: float | None) -> str:
+    """The same; a dash where there is no number."""
+    return "-" if number is None else brief(number)
+
+
+def counted(number: int, what: str, several: str = "") -> str:
+    """So many of what there is.
+
+    >>> counted(1, "box", "boxes"), counted(1200, "task")
+    ('1 box', '1,200 tasks')
+    """
+    return f"{number:,} {what if number == 1 else several or f'{what}s'}"
+
+
 def rounded(value: float, error: float) -> str:
     """A number with the digits that its error leaves meaningful: two of the error's own.
 

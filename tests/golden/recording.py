@@ -265,7 +265,7 @@ def _entries(plan: dx.Plan, path: str) -> tuple[tuple[Entry, ...], Fraction]:
 
 
 def _buildable(metric: dx.VerifiedMetric, queries: dx.LinearQueries) -> list[str]:
-    candidates = dx.plan(metric, queries, published=True).candidates
+    candidates = dx.plan(metric, queries, search=dx.Search(published=True)).candidates
     return [candidate.name for candidate in candidates if candidate.predicted_mse is not None]
 
 

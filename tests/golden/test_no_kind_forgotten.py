@@ -9,15 +9,16 @@ import pytest
 from reference.mechanisms import CASES
 
 import dxgeom as dx
+from dxgeom.kinds.registry import kinds
 from dxgeom.one_secret.task import WORDS
-from dxgeom.plan_files.boxes.box_plans import BoxNoisePart
+from dxgeom.plan_files.box_plans import BoxNoisePart
+from dxgeom.plan_files.codec import codec_of
 from dxgeom.plan_files.laws import ALONG, IN_BOXES, JUMPS, KINDS, SCALES
-from dxgeom.plan_files.saving import SAVED
 from dxgeom.plan_files.table_plans import TableNoisePart
 from dxgeom.planner.candidates import names as candidates
 from dxgeom.planner.options import NAMED_FAMILIES
 from dxgeom.queries.syntax import KINDS as QUERY_WORDS
-from dxgeom.queries.tasks.grammar import TASK_WORDS
+from dxgeom.queries.tasks.grammar import task_kinds
 from golden.kinds import keeping
 from golden.kinds.other_releases import FOR_ONE_SPEND, KEPT, other_releases
 from golden.recording import HERE as ANSWERS
@@ -51,7 +52,7 @@ def every(thing, key):
 def test_every_kind_of_plan_has_a_file():
     names = ("words, errors", "tables, pure, errors, marginal-laplace", "boxes, pure, errors", "quantiles, groups")
     found = {type(dx.load_plan(keeping.plan_file(name))) for name in (*names, "tasks, pure, select")}
-    assert found == set(SAVED)
+    assert found == {codec.planned for kind in kinds() if (codec := codec_of(kind)) is not None}
 
 
 def test_every_noise_on_listed_answers_has_a_file(documents):
@@ -86,7 +87,7 @@ def test_every_word_of_queries_and_of_tasks_has_a_file(documents):
     queries = [query for written in asked for query in written.get("queries", ())]
     assert set(QUERY_WORDS) <= {word for query in queries for word in query}
     tasks = [task for written in asked for task in written.get("tasks", ())]
-    assert set(TASK_WORDS) <= {word for task in tasks for word in task}
+    assert {kind.word for kind in task_kinds()} <= {word for task in tasks for word in task}
     for word, key, values in (
         ("select", "law", {"permute-and-flip", "exponential"}),
         ("small_database", "law", {"permute-and-flip", "exponential"}),

@@ -18,10 +18,10 @@ from pydantic import BaseModel
 import dxgeom as dx
 from dxgeom.geometry.round_bodies import Box
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.planner.options import PlanOptions
+from dxgeom.planner.wish import Search, Wish
 from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.queries.syntax import QUERY_KINDS, QueriesSyntax
-from dxgeom.queries.tasks.grammar import TASK_KINDS
+from dxgeom.queries.tasks.grammar import task_kinds
 from dxgeom.universe.numbers.asked_ratio import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
@@ -100,7 +100,7 @@ def test_every_field_of_the_queries_language_is_changed_once():
     assert set(QueriesSyntax.model_fields) == {"records", "queries", "tasks"}
 
 
-TASK_BODIES = [(kind.word, set(kind.body.model_fields)) for kind in TASK_KINDS if kind.body is not None]
+TASK_BODIES = [(kind.word, set(kind.body.model_fields)) for kind in task_kinds() if kind.body is not None]
 COUNT = [{"count": "b == 'x'"}]
 TASKED: list[tuple[str, dict[str, Any], Any]] = [
     ("TaskSyntax.name", {"select": {"best": "b"}}, "other"),
@@ -142,7 +142,7 @@ TOLD_OTHERWISE = {
 
 
 def test_every_field_of_the_language_of_tasks_is_changed_once():
-    models = [model for kind in TASK_KINDS for model in (kind.syntax, kind.body) if model is not None]
+    models = [model for kind in task_kinds() for model in (kind.syntax, kind.body) if model is not None]
     derived = {owner(model, field) for model in models for field in model.model_fields}
     assert {named for named, *_ in TASKED} | TOLD_OTHERWISE.keys() == derived
 
@@ -234,14 +234,14 @@ OPTIONS: dict[str, tuple[dict[str, Any], Any]] = {
     "errors": ({}, [5, 6, 7]),
     "mechanism": ({"mechanism": "laplace"}, "box"),
     "records": ({"mechanism": "changed-queries", "records": 10}, 1000),
-    "coarse_facets": ({"mechanism": "coarse-hull"}, 16),
-    "body": ({"mechanism": "body", "body": Box(np.array([1.0, 1, 1]))}, Box(np.array([1.0, 2, 1]))),
+    "search": (
+        {"mechanism": "body", "search": dx.Search(body=Box(np.array([1.0, 1, 1])))},
+        dx.Search(body=Box(np.array([1.0, 2, 1]))),
+    ),
 }
 NO_LAW = {
-    "published": "more candidates to be compared with; which one is taken, the mechanism says",
-    "hull_limits": "when the exact hull is given up; the hull is the same one",
     "progress": "told of the work, and no part of it",
-    "quick": "which candidates are looked at; which one is taken, the mechanism says",
+    "thorough": "which candidates are looked at; which one is taken, the mechanism says",
     "spend": "at which the forms of quantiles are compared; noise on linear answers is chosen for every spend",
 }
 
@@ -249,24 +249,36 @@ NO_LAW = {
 def test_no_option_of_a_plan_is_forgotten():
     told = set(inspect.signature(dx.plan).parameters) - {"metric", "queries"}
     assert OPTIONS.keys() | NO_LAW.keys() == told
-    assert {one.name for one in fields(PlanOptions)} <= told
+    assert {one.name for one in fields(Wish)} == told
+    assert {one.name for one in fields(Search)} == {"published", "hull_limits", "coarse_facets", "body"}
+
+
+def test_the_facets_of_a_coarse_hull_change_the_fingerprint():
+    coarse = dx.verify_metric(np.ones((6, 6)) - np.eye(6))
+    few, more = (
+        dx.plan(coarse, FOUR, mechanism="coarse-hull", search=search) for search in (Search(coarse_facets=16), None)
+    )
+    assert few.fingerprint != more.fingerprint
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_each_option_that_changes_the_law_changes_the_fingerprint(name):
     base, value = OPTIONS[name]
-    coarse = dx.verify_metric(np.ones((6, 6)) - np.eye(6)), FOUR
-    about = coarse if name == "coarse_facets" else (POLICY.compile(), FLAT)
-    one, other = (dx.plan(*about, **options) for options in (base, {**base, name: value}))
+    one, other = (dx.plan(POLICY.compile(), FLAT, **options) for options in (base, {**base, name: value}))
     assert one.fingerprint != other.fingerprint
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("published", True), ("hull_limits", HullLimits(seconds=50)), ("progress", len), ("spend", "1/2")],
+    [
+        ("search", Search(published=True)),  # More candidates to be compared with.
+        ("search", Search(hull_limits=HullLimits(seconds=50))),  # When the exact hull, the same one, is given up.
+        ("progress", len),
+        ("spend", "1/2"),
+    ],
 )
 def test_an_option_that_changes_no_law_changes_no_fingerprint(name, value):
-    assert name in NO_LAW
+    assert name in NO_LAW or name == "search"
     assert dx.plan(POLICY.compile(), FLAT, **{name: value}).fingerprint == dx.plan(POLICY.compile(), FLAT).fingerprint
 
 

@@ -39,13 +39,13 @@ from reference.people_by_hand import (
 import dxgeom as dx
 from dxgeom.errors import QueryError, UnsupportedCombination
 from dxgeom.learning import PrivateLinearRegression, PrivateLogisticRegression
+from dxgeom.learning.kind import MODELS
 from dxgeom.learning.linear_plan import plan_linear
 from dxgeom.learning.policy_model import policy_model
 from dxgeom.policy.source.yaml_tree import folder_with
 from dxgeom.queries.queries_file import Asked
 from dxgeom.queries.syntax import KINDS as WORDS_OF_QUERIES
-from dxgeom.queries.tasks.fit import MODELS
-from dxgeom.queries.tasks.grammar import TASK_WORDS
+from dxgeom.queries.tasks.grammar import task_kinds
 
 TABLES = int(os.environ.get("DXGEOM_TABLES", "2"))
 SPEND = "1/2"
@@ -261,7 +261,7 @@ def same_release(plan: Any, table: Any, hand: ByHand) -> bool:
 
 def test_no_kind_of_release_is_forgotten() -> None:
     assert {*LINEAR, *QUANTILES} == {*WORDS_OF_QUERIES}
-    assert {kind.split(",")[0] for kind in TASKS} | {"series"} == {*TASK_WORDS}
+    assert {kind.split(",")[0] for kind in TASKS} | {"series"} == {kind.word for kind in task_kinds()}
     assert {kind.split(", ")[1] for kind in TASKS if kind.startswith("fit")} == {*MODELS}
     assert {*FITS} == {"linear", *QUANTILES, *TASKS, *WIDE}
     assert {type(asked_of("single", False, kind)) for kind in FITS} == {*get_args(Asked)}

@@ -280,13 +280,20 @@ DOORS: dict[str, Door] = {
             "errors": (3, "words", ["a", "b"], [1], [math.nan, 1]),
             "mechanism": NOT_A_CHOICE,
             "records": NOT_A_COUNT,
+            "thorough": NOT_YES_OR_NO,
+            "search": (3, "long", {"published": True}),
+            "progress": (3, "print"),
+            "spend": NOT_AN_AMOUNT,
+        },
+    ),
+    "Search": Door(
+        dx.Search,
+        {},
+        {
             "published": NOT_YES_OR_NO,
-            "quick": NOT_YES_OR_NO,
             "hull_limits": (3, "few", {"facets": 3}),
             "coarse_facets": (None, "few", 2.5, [3]),
-            "progress": (3, "print"),
             "body": NOT_A_BODY,
-            "spend": NOT_AN_AMOUNT,
         },
     ),
     "plan_together": Door(

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def show_noise_plan(
-    plan: Plan, spend: Fraction | None, records: int | None, level: float, output: Format, kept: dict[str, str]
+    plan: Plan,
+    spend: Fraction | None,
+    records: int | None,
+    level: float,
+    output: Format,
+    kept: dict[str, str],
 ) -> None:
     """The plan at the spend that was said, or the least for wanted errors, or 1; and the file that it was kept in."""
     least = plan.least_spend if plan.wants_errors else None

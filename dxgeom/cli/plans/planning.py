@@ -17,8 +17,7 @@ from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.metrics.data_set import DataSet
-    from dxgeom.planner.plan import Plan
-    from dxgeom.planner.releases.plans import ChosenPlan
+    from dxgeom.planner.releases.releasable import Releasable
     from dxgeom.policy.policy import Policy
 
 _DECIDED = {
@@ -40,7 +39,7 @@ def planned(
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
     **options: Any,
-) -> tuple[ChosenPlan, Policy]:
+) -> tuple[Releasable[Any], Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
@@ -48,36 +47,20 @@ def planned(
     Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
     from dxgeom.planner.choose import plan
-    from dxgeom.planner.options import NAMED_FAMILIES
+    from dxgeom.planner.wish import Search
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
-    from dxgeom.universe.quantile_queries import QuantileQueries
-    from dxgeom.universe.tasks.tasks import Tasks
-    from dxgeom.universe.workloads.box_queries import BoxQueries
-    from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
     policy_read = load_policy(policy)
     print_warnings(policy_read)
     asked = load_queries(queries, policy_read, records)
-    stated = {name: option for name, option in options.items() if option is not None}
+    said = {name: option for name, option in options.items() if option is not None}
+    search = Search(**{name: said.pop(name) for name in ("coarse_facets", "published") if name in said})
+    thorough = not said.pop("quick", False)
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
-    if isinstance(asked, QuantileQueries):
-        from dxgeom.planner.quantile_plan import plan_quantiles
-
-        _refuse_options(stated)
-        form = stated.get("mechanism", "auto")
-        return plan_quantiles(metric, asked, spend=1 if spend is None else spend, mechanism=form), policy_read
-    if isinstance(asked, Tasks):
-        stated = _of_tasks(stated)
-        stated["spend"] = 1 if spend is None else spend
-    if isinstance(asked, (MarginalQueries, BoxQueries)):
-        said = {name: option for name, option in stated.items() if option is not False}
-        return plan(metric, asked, **said), policy_read
-    if stated.get("mechanism") in NAMED_FAMILIES:
-        stated = {name: option for name, option in stated.items() if option is not False}
-        stated["spend"] = 1 if spend is None else spend
     with _told() as progress:
-        return plan(metric, asked, progress=progress, **stated), policy_read
+        chosen = plan(metric, asked, spend=spend or 1, progress=progress, search=search, thorough=thorough, **said)
+    return chosen, policy_read
 
 
 def plan_to_release(
@@ -87,7 +70,7 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     **options: Any,
-) -> tuple[ChosenPlan, Fraction]:
+) -> tuple[Releasable[Any], Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
 
@@ -116,33 +99,13 @@ def plan_to_release(
     return plan, plan.at_spend(spend)
 
 
-def seek_bound(chosen: Plan) -> None:
+def seek_bound(chosen: Releasable[Any]) -> None:
     """The lower bound, where it is told with the plan; who interrupts this search is shown the plan without it."""
     if chosen.comparison.bound_at_hand:
         with _told() as progress:
             if progress is not None:
                 progress("a bound on all noise")
             chosen.comparison.seek_bound()
-
-
-def _refuse_options(stated: dict[str, Any]) -> None:
-    """Raises: UnsupportedCombination where anything is said that is about noise on counts and sums."""
-    about = {name: option for name, option in stated.items() if name not in ("quick", "mechanism")}
-    given = [name for name, option in about.items() if option not in (_DECIDED.get(name), False)]
-    if given:
-        raise UnsupportedCombination(f"'{given[0]}' is about counts and sums, not about quantiles: leave it out")
-
-
-def _of_tasks(stated: dict[str, Any]) -> dict[str, Any]:
-    """What was said that is about all tasks that ask for counts and sums.
-
-    Raises: UnsupportedCombination where anything else is said.
-    """
-    for name in ("errors", "published"):
-        if stated.get(name, False):
-            advice = "write 'error' in the file" if name == "errors" else "leave it out"
-            raise UnsupportedCombination(f"'{name}' is about one workload, and this file lists tasks: {advice}")
-    return {name: option for name, option in stated.items() if name not in ("errors", "published")}
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from dxgeom.cli.options import Format
 from dxgeom.cli.terminal import print_json, print_lines, print_warnings
@@ -24,21 +25,19 @@ def show_several(
     Raises: UnsupportedCombination for files of quantiles, and for an error of a query that no file, or more than one,
     has; and as plan_together.
     """
+    from dxgeom.planner.kind import kind_of
     from dxgeom.planner.plan_together import plan_together
     from dxgeom.policy.policy import load_policy
     from dxgeom.queries.queries_file import load_queries
-    from dxgeom.universe.quantile_queries import QuantileQueries
-    from dxgeom.universe.queries import LinearQueries
-    from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
     policy_read = load_policy(policy)
     print_warnings(policy_read)
-    workloads = []
+    workloads: list[Any] = []
     for file in files:
         asked = load_queries(file, policy_read, records)
-        if not isinstance(asked, LinearQueries | MarginalQueries):
-            what = "asks for quantiles" if isinstance(asked, QuantileQueries) else "lists tasks"
-            raise UnsupportedCombination(f"{file} {what}: plan it on its own")
+        kind = kind_of(asked)
+        if not kind.counts:
+            raise UnsupportedCombination(f"{file} asks for {kind.about}: plan it on its own")
         workloads.append(asked)
     together = plan_together(
         policy_read.compile(), workloads, errors=_errors_of(workloads, errors), spend=spend, records=records

@@ -191,7 +191,7 @@ def in_boxes_instead(
     ``found``: what became of noise in the answers. That is better left where it was found with noise in boxes among its
     candidates; where these were too many to lay out, or nothing could be built, boxes are compared by their loss.
     """
-    if isinstance(found, Plan) and (found.interrupted is not None or not _boxes_left_out(found)):
+    if not isinstance(found, TooLarge) and (found.interrupted is not None or not _boxes_left_out(found)):
         return None
     if options != PlanOptions(progress=options.progress, quick=options.quick) or len(queries.by_measure) > 1:
         return None

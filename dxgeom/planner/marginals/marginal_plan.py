@@ -34,6 +34,7 @@ from dxgeom.planner.releases.releasable import Releasing
 from dxgeom.planner.releases.structured_plan import StructuredPlan
 from dxgeom.privacy.currencies import PURE, currency_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
+from dxgeom.wording.numbers import counted
 
 
 @final
@@ -59,6 +60,10 @@ class MarginalPlan(StructuredPlan[MarginalAnswers]):
     def predicted_mse(self) -> float:
         """Total mean squared error over all cells at spend 1, lattice rounding included."""
         return _loss(self.mechanism, np.ones(len(self.queries.asked)), worst=False) * (1 + self.mechanism.rounding_part)
+
+    @property
+    def question_in_words(self) -> str:
+        return f"{counted(len(self.queries.asked), 'table')} with {self.queries.count:,} cells"
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:

@@ -20,6 +20,7 @@ from dxgeom.mechanisms.contract.composition import metrics_of_rows
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
 from dxgeom.planner.release import Release
 from dxgeom.planner.releases.rehearsal import RECORDS, made_up
 from dxgeom.planner.unknown import Unknown
@@ -100,6 +101,11 @@ class Releasable(Pictured, ABC, Generic[Shown]):
     no_question: ClassVar[Unknown] = Unknown("this plan answers no list of queries", "as_dict() says what it answers")
     why: ClassVar[str] = "it follows from what is asked, and nothing else was tried"
     """Why this mechanism, in words."""
+
+    makes_records: ClassVar[bool] = False
+    """Whether what is answered is a table of synthetic records."""
+    answers_a_list: ClassVar[bool] = False
+    """Whether it is noise on a list of queries, so that errors are foretold answer by answer."""
 
     file: PlanFile | None = field(default=None, kw_only=True)
 
@@ -238,6 +244,11 @@ class Releasable(Pictured, ABC, Generic[Shown]):
         """The answers whose expected error exceeds all that they can be, and what spend would help."""
         raise self.no_list.refusal
 
+    @property
+    def records_of(self) -> tuple[str, ...]:
+        """The names of the tasks that make records, "" for a plan of these alone; () where none are made."""
+        return ("",) if self.makes_records else ()
+
     @cached_property
     def totals(self) -> Releasable[Any] | None:
         """The plan of the sums that a fit is made of; None of what is made of none."""
@@ -370,6 +381,31 @@ class Releasable(Pictured, ABC, Generic[Shown]):
     def biases_in_words(self) -> list[str]:
         """What is to be known beside noise and :meth:`statements`, in plain sentences."""
         return []
+
+    @property
+    def question_in_words(self) -> str:
+        """What is asked, in a few words."""
+        return self._releasing().purpose
+
+    def each_stated(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[StatedQuestion]:
+        """Each question, and what holds of its errors at a spend with a probability."""
+        said = "; ".join(self.statements(spend, level))
+        return (StatedQuestion("all", self.question_in_words, said),)
+
+    def each_table(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[TableErrors]:
+        """Of whole tables, and of boxes, the error of each at a spend; () of other plans."""
+        return ()
+
+    def overview(self, spend: Amount | None = None, level: float = 0.95) -> PlanOverview:
+        """The plan at a spend, as a reader is shown it; left out, at the least for errors that were asked for."""
+        amount = self._shown_spend(spend)
+        said = list(self.statements(amount, level))
+        expected = {"spend": str(amount), "level": level, "statements": said}
+        return PlanOverview({**self.as_dict(), "expected": expected}, self.lines()[:1], foot=said)
+
+    def _shown_spend(self, spend: Amount | None) -> Fraction:
+        stated = self._given(spend)
+        return stated or (self.least_spend if self.wants_errors else None) or Fraction(1)
 
     def lines(self) -> list[str]:
         """The plan for a reader."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeVar
@@ -16,8 +16,11 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, spend_for
 from dxgeom.planner.candidates import CandidateResult
+from dxgeom.planner.overview import MOST_SHOWN, PlanOverview, TableErrors
 from dxgeom.planner.releases.releasable import KnownErrors, Releasable
+from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import people_in_words
+from dxgeom.wording.numbers import brief, counted
 
 Shown = TypeVar("Shown")
 _WORST = {"mse": "total MSE", "max": "worst MSE"}
@@ -129,6 +132,46 @@ class StructuredPlan(Releasable[Shown]):
             "lower_bound": self.lower_bound,
             "fingerprint": self.fingerprint,
         }
+
+    @property
+    def question_in_words(self) -> str:
+        return counted(self.queries.count, self.one, self.asked)
+
+    def each_table(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[TableErrors]:
+        each = zip(self.queries.names, self.half_widths(level, spend).tolist(), strict=True)
+        return tuple(TableErrors(name, self.cells(place), width) for place, (name, width) in enumerate(each))
+
+    def overview(self, spend: Amount | None = None, level: float = 0.95) -> PlanOverview:
+        """The noise that was chosen, and what is known of each table's, or box's, error."""
+        amount, least = self._shown_spend(spend), self.least_spend if self.wants_errors else None
+        errors, widths, shapes = self.rmse(amount), self.half_widths(level, amount), self.shapes
+        names = self.queries.names
+        each = [
+            {self.one: name, **({} if shapes is None else {"shape": [*shapes[k]]}), "rmse": error, "half_width": width}
+            for k, (name, error, width) in enumerate(zip(names, errors.tolist(), widths.tolist(), strict=True))
+        ]
+        expected = {"spend": str(amount), "level": level, self.asked: each}
+        told = {"gap": self.gap, "least_spend": None if least is None else str(least), "expected": expected}
+        title = f"each {self.counted}, at spend {plain(amount)}"
+        rest = "" if len(errors) <= MOST_SHOWN else f"; the {MOST_SHOWN} {self.asked} with the largest errors"
+        rows = [
+            (
+                self.queries.name(place),
+                *([] if shapes is None else [self.cells(place)]),
+                brief(float(errors[place])),
+                brief(float(widths[place])),
+            )
+            for place in np.argsort(-errors, kind="stable")[:MOST_SHOWN].tolist()
+        ]
+        head, *more = self.lines()
+        return PlanOverview(
+            {**self.as_dict(), **told},
+            [f"{self.metric.title}: {head}", *more, "", f"{title}{rest}"],
+            (self.one, *([] if shapes is None else ["cells"]), "rmse", f"± at {level * 100:g} %"),
+            rows,
+            [] if least is None else ["", f"spend   {plain(least)} is the least for the errors asked for"],
+            apart=True,
+        )
 
     def _compared(self, head: str, measured: list[str]) -> list[str]:
         """The plan for a reader, below a ``head``."""

@@ -25,6 +25,8 @@ from dxgeom.universe.tasks.asked import DatabaseTask
 class DatabasePlan(Releasable[SyntheticAnswers]):
     """How a small database is picked. ``records``: the public number of records, None where nobody says."""
 
+    makes_records = True
+
     asked: DatabaseTask
     mechanism: SmallDatabaseMechanism = field(repr=False)
     records: int | None
@@ -54,7 +56,7 @@ class DatabasePlan(Releasable[SyntheticAnswers]):
 
     def _said(self, made: SmallDatabase, spend: Fraction, records: int | None) -> SyntheticAnswers:
         del records
-        return SyntheticAnswers(self.asked, made, self.mechanism, spend)
+        return SyntheticAnswers(self.asked, made, self.mechanism, spend, self.asked.rows)
 
     def error_bound(self, spend: Amount | None = None, level: float = 0.95, records: int | None = None) -> float:
         """With probability *at least* ``level`` no answer is further from the truth than this, whatever the data."""

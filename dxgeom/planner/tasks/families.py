@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, TypeAlias, cast, final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.options import DATABASE, MWEM
+from dxgeom.planner.overview import PlanOverview
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.tasks.database_plan import DatabasePlan, plan_database
@@ -23,6 +24,7 @@ from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
+from dxgeom.wording.numbers import brief_or_none
 
 NOISE: Final = "noise"
 """Noise on each answer, of the best shape."""
@@ -107,6 +109,10 @@ class FamilyPlan(Releasable[Any]):
         return self.chosen.releasing
 
     @property
+    def records_of(self) -> tuple[str, ...]:
+        return self.chosen.records_of
+
+    @property
     def guess(self) -> float | None:
         """How far the middle of all that an answer can be is from the truth at most, for the worst answer: what needs
         no data at all; None where nobody says how many records there are."""
@@ -132,8 +138,8 @@ class FamilyPlan(Releasable[Any]):
 
         Raises: UnsupportedCombination for another family.
         """
-        if isinstance(self.chosen, Plan):
-            return self.chosen
+        if self.family == NOISE:
+            return cast(Plan, self.chosen)
         task = {MWEM: "synthesize", DATABASE: "small_database"}[self.family]
         raise UnsupportedCombination(
             f"{self.family} was chosen, which a plan file holds as a task: write a file with the task '{task}'"
@@ -153,6 +159,31 @@ class FamilyPlan(Releasable[Any]):
             "fingerprint": self.fingerprint,
         }
 
+    def overview(self, spend: Amount | None = None, level: float = 0.95) -> PlanOverview:
+        """What each family proves of its answers, and which was taken."""
+        del spend, level
+        rows = [
+            (
+                one.name,
+                brief_or_none(one.proved),
+                brief_or_none(one.mean_square),
+                "taken" if one.name == self.family else "",
+            )
+            for one in self.candidates
+        ]
+        reasons = [f"{one.name}: {one.reason}" for one in self.candidates if one.reason]
+        statements = [] if self.family == NOISE else self.chosen.statements(self.compared_at)
+        compared = "proved bounds are compared with each other alone, and hold whatever the data"
+        warned = [f"warning {warning}" for warning in self.warnings]
+        people = [f"{name:<7} {said}" for name, said in people_in_words(self.metric.people).items()]
+        return PlanOverview(
+            self.as_dict(),
+            [f"{self.metric.title}: {self.queries.count} queries, families at spend {self.compared_at}"],
+            ("family", "proved at 95 %, all at once", "exact worst rmse", ""),
+            rows,
+            ["", compared, *reasons, *statements, *warned, *people],
+        )
+
     def lines(self) -> list[str]:
         head = (
             f"{self.queries.count} queries by {self.family}: the largest error of any answer at spend "
@@ -171,7 +202,7 @@ def plan_family(
     metric: VerifiedMetric,
     queries: LinearQueries,
     family: str,
-    noise: Callable[[], Plan],
+    noise: Callable[[], Any],
     *,
     records: int | None,
     spend: Amount = 1,

@@ -30,6 +30,7 @@ from dxgeom.universe.tasks.asked import SynthesisTask
 class SynthesisPlan(Releasable[SyntheticAnswers]):
     """How synthetic records are learnt. ``records``: the public number of records, None where nobody says."""
 
+    makes_records = True
     no_errors = Unknown(
         "how far off synthetic records are is proved of what was measured", "it is told with the answers"
     )
@@ -59,7 +60,8 @@ class SynthesisPlan(Releasable[SyntheticAnswers]):
 
     def _said(self, made: SyntheticHistogram, spend: Fraction, records: int | None) -> SyntheticAnswers:
         del records
-        return SyntheticAnswers(self.asked, made, None, spend)
+        rows = made.records if self.asked.rows is None else self.asked.rows
+        return SyntheticAnswers(self.asked, made, None, spend, rows, self.asked.estimate)
 
     def _blank(self) -> SyntheticHistogram:
         """A histogram that was made of nothing: the public start, and one measurement of no query of the data."""

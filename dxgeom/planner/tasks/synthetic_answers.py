@@ -30,7 +30,8 @@ class SyntheticAnswers(ShownAnswers):
     """What synthetic records answer to a workload. Whatever is computed from the records reveals nothing more.
 
     ``made``: what they are made of. ``mechanism``: that of a small database, whose bound is known beforehand; None for
-    multiplicative weights, whose bound follows from what was measured.
+    multiplicative weights, whose bound follows from what was measured. ``rows``: how many records there are.
+    ``estimate``: what they were made of the measurements by, None where nothing was measured.
     """
 
     no_rmse = no_biases = Unknown(
@@ -42,6 +43,8 @@ class SyntheticAnswers(ShownAnswers):
     made: SyntheticHistogram | SmallDatabase = field(repr=False)
     mechanism: SmallDatabaseMechanism | None = field(repr=False)
     spent: Fraction
+    rows: int
+    estimate: str | None = None
 
     @property
     def queries(self) -> LinearQueries:
@@ -73,13 +76,6 @@ class SyntheticAnswers(ShownAnswers):
     def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
         """(K,): as :meth:`bounds`, all at once."""
         return self.bounds(level)
-
-    @property
-    def rows(self) -> int:
-        """How many synthetic records there are."""
-        if isinstance(self.asked, DatabaseTask):
-            return self.asked.rows
-        return self.made.records if self.asked.rows is None else self.asked.rows
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -175,7 +171,7 @@ class SyntheticAnswers(ShownAnswers):
             ],
             "level": float(level),
             "bounds": "proved, all at once",
-            **({"estimate": self.asked.estimate} if isinstance(self.asked, SynthesisTask) else {}),
+            **({} if self.estimate is None else {"estimate": self.estimate}),
             "rows": self.rows,
             "records": self.made.records,
         }

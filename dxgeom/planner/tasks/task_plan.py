@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from types import NoneType
 from typing import Any, final
 
-from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.metrics.verification import VerifiedMetric, require_verified
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import canonical_digest
-from dxgeom.planner.amounts import Amount, agreed_records, exact_amount
+from dxgeom.planner.amounts import Amount, agreed_records
 from dxgeom.planner.answers.shown_answers import ShownAnswers
-from dxgeom.planner.plan import Plan
-from dxgeom.planner.quantile_plan import QuantilePlan
+from dxgeom.planner.kind import Planning, Rebuilding, kind_of
+from dxgeom.planner.overview import PlanOverview, StatedQuestion
 from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
-from dxgeom.planner.tasks.planners import PLANNERS, PartPlan, Planning
 from dxgeom.planner.tasks.task_answers import TaskAnswers
 from dxgeom.planner.unknown import Unknown
+from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import people_in_words
-from dxgeom.universe.quantile_queries import QuantileQueries
-from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
+from dxgeom.wording.numbers import counted
 
 _REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss, NotANormBall, CertificateRefused)
 
@@ -49,7 +46,7 @@ class TaskPlan(Releasable[TaskAnswers]):
 
     metric: VerifiedMetric = field(repr=False)
     tasks: Tasks
-    parts: tuple[PartPlan, ...]
+    parts: tuple[Releasable[Any], ...]
     records: int | None
     compared_at: Fraction = field()
 
@@ -130,41 +127,67 @@ class TaskPlan(Releasable[TaskAnswers]):
         each = zip(self.parts, self.tasks.shares, strict=True)
         return tuple(tuple(part.statements(amount * share, level=level)) for part, share in each)
 
+    @property
+    def records_of(self) -> tuple[str, ...]:
+        each = zip(self.tasks.names, self.parts, strict=True)
+        return tuple(name for name, part in each if part.makes_records)
+
+    @property
+    def question_in_words(self) -> str:
+        return counted(len(self.parts), "task")
+
+    def each_stated(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[StatedQuestion]:
+        each = zip(self.tasks.parts, self.statements(spend, level), strict=True)
+        return tuple(
+            StatedQuestion(task.name, f"{task.asked.word}, with {plain(task.share)} of the spend", "; ".join(said))
+            for task, said in each
+        )
+
+    def overview(self, spend: Amount | None = None, level: float = 0.95) -> PlanOverview:
+        """How each task is answered, and what is known of its errors at its share of a spend."""
+        amount = self._shown_spend(spend)
+        each = list(zip(self.tasks.parts, self.parts, self.statements(amount, level), strict=True))
+        told = [{"name": task.name, "statements": list(said)} for task, _, said in each]
+        return PlanOverview(
+            {**self.as_dict(), "expected": {"spend": str(amount), "level": level, "tasks": told}},
+            [f"{self.metric.title}: {len(self.parts)} tasks, in one release"],
+            ("task", "kind", "mechanism", "share", "spend"),
+            [
+                (task.name, task.asked.word, part.mechanism.name, plain(task.share), plain(task.share * amount))
+                for task, part, _ in each
+            ],
+            [
+                "",
+                *(f"error   '{task.name}': {sentence}" for task, _, said in each for sentence in said),
+                *(f"{name:<7} {said}" for name, said in people_in_words(self.metric.people).items()),
+            ],
+        )
+
     def lines(self) -> list[str]:
         each = zip(self.tasks.parts, self.statements(), strict=True)
         return [f"'{task.name}': {sentence}" for task, sentences in each for sentence in sentences]
 
 
-def plan_tasks(
-    metric: VerifiedMetric,
-    tasks: Tasks,
-    planned: Callable[[TaskWithShare, LinearQueries | QuantileQueries], Plan | QuantilePlan],
-    *,
-    records: int | None = None,
-    spend: Amount = 1,
-) -> TaskPlan:
-    """Plan each task by itself.
+def plan_tasks(tasks: Tasks, how: Planning, rebuilt: Callable[[TaskWithShare], Rebuilding] | None = None) -> TaskPlan:
+    """Plan each task by itself, at its share of the spend.
 
-    Args: ``planned``: the plan of queries that a task asks. ``records``: their public number, where the file does not
-    state it. ``spend``: what a release will use up; forms of quantiles are compared at their task's share of it.
+    Args: ``rebuilt``: for each task what makes anew that which a plan file decided; left out, it is decided here.
     Guarantee: reads no data; whatever is chosen honours the metric.
     Raises: UnsupportedCombination, TooLarge, UnboundedLoss, NotANormBall, CertificateRefused, naming the task that
     cannot be answered.
     """
-    require_verified(metric)
-    require(tasks, Tasks, "tasks", "load them with dx.load_queries")
-    require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
+    metric, wish = how.metric, how.wish
     if metric.universe is None or not metric.universe.lists_the_same_records(tasks.universe):
         raise UnsupportedCombination("the tasks are about other records than the metric: load both from one policy")
-    number = agreed_records(metric, tasks.records, records, "as the file says")
-    tasks, amount = replace(tasks, records=number), exact_amount(spend, "spend")
+    number = agreed_records(metric, tasks.records, wish.records, "as the file says")
     parts = []
     for task in tasks.parts:
+        own = replace(how.saying(records=number, spend=wish.spend * task.share), rebuilt=rebuilt and rebuilt(task))
         try:
-            parts.append(PLANNERS[type(task.asked)](Planning(metric, task, number, planned), task.asked))
+            parts.append(kind_of(task.asked).part(task.asked, own))
         except _REFUSED as error:
             raise type(error)(f"task '{task.name}': {error}") from error
-    return TaskPlan(metric, tasks, tuple(parts), number, amount)
+    return TaskPlan(metric, replace(tasks, records=number), tuple(parts), number, wish.spend)
 
 
 def _as_it_is(data: Any) -> Any:

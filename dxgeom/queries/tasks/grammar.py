@@ -7,30 +7,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple
 
+from dxgeom.kinds import registry
+from dxgeom.kinds.registry import kind_of
 from dxgeom.policy.source.text import PolicyText
-from dxgeom.policy.source.yaml_tree import Mapping, Node, kind_of
-from dxgeom.queries.tasks.fit import FitKind
-from dxgeom.queries.tasks.of_queries import QueriesKind
-from dxgeom.queries.tasks.select import SelectKind
-from dxgeom.queries.tasks.series import SeriesKind
-from dxgeom.queries.tasks.statistics import StatisticsKind
-from dxgeom.queries.tasks.synthetic_records import SmallDatabaseKind, SynthesizeKind
+from dxgeom.policy.source.yaml_tree import Mapping, Node
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader
 from dxgeom.queries.tasks.well_formed import well_formed
-from dxgeom.universe.tasks.asked import AskedTask, SeriesTask
+from dxgeom.universe.tasks.asked import AskedTask
 from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
 from dxgeom.universe.wording import did_you_mean, shown
 
-TASK_KINDS: Final[tuple[TaskKind, ...]] = (
-    QueriesKind(),
-    SelectKind(),
-    SynthesizeKind(),
-    SmallDatabaseKind(),
-    StatisticsKind(),
-    SeriesKind(),
-    FitKind(),
-)
-TASK_WORDS: Final = tuple(kind.word for kind in TASK_KINDS)
 _BESIDE: Final = ("name", "share")
 
 
@@ -41,6 +27,12 @@ class _Read(NamedTuple):
     name: str
     share: Fraction | None
     asked: AskedTask
+    kind: TaskKind
+
+
+def task_kinds() -> tuple[TaskKind, ...]:
+    """The kinds of tasks, in the order in which they are listed."""
+    return tuple(kind for kind in registry.kinds() if isinstance(kind, TaskKind))
 
 
 def tasks_listed(entries: Sequence[Node], reader: TaskReader, source: PolicyText) -> Tasks | None:
@@ -63,25 +55,26 @@ def _task(node: Node, place: int, reader: TaskReader) -> _Read | None:
         return None
     said = well_formed(kind.syntax, node, "a task", reader.mistakes)
     entry = node.entry(kind.word)
-    asked = None if entry is None else kind.asked(entry[1], reader)
+    asked = None if entry is None else kind.read(entry[1], reader)
     if said is None or asked is None:
         return None
-    return _Read(node, said.name or f"{kind.word} {place + 1}", said.share, asked)
+    return _Read(node, said.name or f"{kind.word} {place + 1}", said.share, asked, kind)
 
 
 def _kind(node: Node, reader: TaskReader) -> TaskKind | None:
-    what = f"a task asks for one of {', '.join(TASK_WORDS)}"
+    known = {kind.word: kind for kind in task_kinds()}
+    what = f"a task asks for one of {', '.join(known)}"
     if not isinstance(node, Mapping):
         reader.note("DX230", node.span, f"{what}; found {kind_of(node)}", "write a colon and a space behind its kind")
         return None
-    found = [key.text for key, _ in node.entries if key.text in TASK_WORDS]
+    found = [key.text for key, _ in node.entries if key.text in known]
     if len(found) == 1:
-        return TASK_KINDS[TASK_WORDS.index(found[0])]
-    strangers = [key for key, _ in node.entries if key.text not in (*TASK_WORDS, *_BESIDE)]
+        return known[found[0]]
+    strangers = [key for key, _ in node.entries if key.text not in (*known, *_BESIDE)]
     told = f"found {' and '.join(found)}" if found else "found none of them"
     advice = "write each as a task of its own" if found else ""
     if not found and strangers:
-        advice = did_you_mean(strangers[0].text, TASK_WORDS)
+        advice = did_you_mean(strangers[0].text, tuple(known))
     reader.note("DX230", node.span, f"{what}; {told}", advice)
     return None
 
@@ -96,11 +89,10 @@ def _check_names(read: list[_Read], reader: TaskReader) -> None:
 
 
 def _check_data(read: list[_Read], reader: TaskReader) -> None:
-    """A series is of one record, and whatever else is asked counts many."""
-    series = next((one for one in read if isinstance(one.asked, SeriesTask)), None)
-    if series is not None and len(read) > 1:
-        message = "a series is the readings of one record, and other tasks are about many records"
-        reader.note("DX233", series.node.span, message, "put it into a file of its own")
+    """What is asked of data of its own stands alone."""
+    alone = next((one for one in read if one.kind.alone), None)
+    if alone is not None and len(read) > 1:
+        reader.note("DX233", alone.node.span, alone.kind.alone, "put it into a file of its own")
 
 
 def _check_shares(read: list[_Read], reader: TaskReader) -> None:

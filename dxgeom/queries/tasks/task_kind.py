@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, TypeAlias, TypeVar, final
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from dxgeom.kinds import registry
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Sequence
 from dxgeom.queries.entries import QueryReader
@@ -17,7 +18,6 @@ from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.query_kind import Name
 from dxgeom.queries.tasks.well_formed import well_formed
 from dxgeom.universe.decimals import NotANumber, exact
-from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import AskedTask
 from dxgeom.universe.universe import Universe
@@ -105,8 +105,8 @@ class TaskReader:
         made = well_formed(model, node, what, self.mistakes)
         return (made, node) if made is not None and isinstance(node, Mapping) else None
 
-    def listed(self, node: Node, what: str) -> LinearQueries | QuantileQueries | None:
-        """The queries of a list."""
+    def listed(self, node: Node, what: str) -> Any:
+        """The queries of a list; None where a mistake was noted."""
         if not isinstance(node, Sequence) or not node.items:
             self.note("DX108", node.span, f"'{what}' is a list with at least one query")
             return None
@@ -121,13 +121,15 @@ class TaskReader:
         if wrong is not None:
             self.note("DX233", node.span, f"'{what}' asks for counts and sums: {wrong[0]}", wrong[1])
             return None
-        return found if isinstance(found, LinearQueries) else None
+        linear: LinearQueries = found
+        return linear
 
 
-def _unfit(found: LinearQueries | QuantileQueries) -> tuple[str, str] | None:
+def _unfit(found: Any) -> tuple[str, str] | None:
     """What is wrong with queries that are to be added up and compared, and what to do; None for nothing."""
-    if isinstance(found, QuantileQueries):
-        return "quantiles are no sums", "ask for them in a task of their own, 'queries'"
+    kind = registry.kind_of(found)
+    if not kind.counts:
+        return f"{kind.about} are no sums", "ask for them in a task of their own, 'queries'"
     if found.ratios:
         return f"'{found.ratios[0].name}' is a ratio of two", "ask for the sum and the count, or for two counts"
     if found.importance is not None or any(found.errors):
@@ -139,13 +141,15 @@ def _unfit(found: LinearQueries | QuantileQueries) -> tuple[str, str] | None:
 class TaskKind(ABC):
     """One kind of task: ``word`` is the key that asks for it, ``syntax`` the model of an entry of this kind, ``body``
     that of the mapping below the word, None where something else stands there. ``lists``: the keys that hold lists of
-    queries, which a schema then says of them."""
+    queries, which a schema then says of them. ``alone``: why no other task stands in a file with it; empty where others
+    may."""
 
     word: ClassVar[str]
     syntax: ClassVar[type[TaskSyntax]]
     body: ClassVar[type[BaseModel] | None] = None
     lists: ClassVar[tuple[str, ...]] = ()
+    alone: ClassVar[str] = ""
 
     @abstractmethod
-    def asked(self, value: Node, reader: TaskReader) -> AskedTask | None:
+    def read(self, value: Node, reader: TaskReader) -> AskedTask | None:
         """What a task of this kind asks for; ``value`` is behind its word. Notes mistakes, and gives None then."""

@@ -144,7 +144,7 @@ def _bodies() -> Iterator[tuple[str, Recipe]]:
         "SymmetricPolytope": shapes.hull_of_points(np.array([[1.0, 0.0], [0.0, 8.0], [0.75, 4.0]])),
     }
     for kind, body in bodies.items():
-        make = linear(FEW, mechanism="body", body=body)
+        make = linear(FEW, mechanism="body", search=dx.Search(body=body))
         yield f"own body, {kind}", Recipe(make, lambda: mixed_policy("pure", dataset=None))
 
 

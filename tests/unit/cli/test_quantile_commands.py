@@ -83,8 +83,8 @@ def test_a_release_of_quantiles_as_text_json_and_rehearsal(queries: Path, tmp_pa
     ("option", "message"),
     [
         (("--mechanism", "hull"), "'mechanism' of quantiles is one of transport, laplace"),
-        (("--objective", "mse"), "'objective' is about counts and sums"),
-        (("--error", "ages: 3"), "'errors' is about counts and sums"),
+        (("--objective", "mse"), "not 'objective': leave it out"),
+        (("--error", "ages: 3"), "not 'errors': leave it out"),
         (("--consistent",), "leave out --consistent"),
         (("--joint",), "leave joint out"),
     ],

@@ -59,7 +59,7 @@ def test_a_release_of_tasks_as_json_csv_and_rehearsal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (("--error", "ages: 3"), "'errors' is about one workload"),
+        (("--error", "ages: 3"), "not 'errors': write 'error' in the file"),
         (("--consistent",), "leave out --consistent"),
         (("--mechanism", "gaussian"), "task 'tables': "),
     ],
@@ -74,7 +74,7 @@ def test_what_is_about_one_workload_is_refused_before_anything_is_charged(
 
 
 def test_other_commands_name_what_they_are_about(tmp_path: Path) -> None:
-    assert "lists tasks: plan it on its own" in run("plan", POLICY, TASKS, TASKS, code=1)
+    assert "asks for several tasks: plan it on its own" in run("plan", POLICY, TASKS, TASKS, code=1)
     assert "task" in run("report", POLICY, TASKS)
 
 

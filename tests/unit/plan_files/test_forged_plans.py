@@ -28,9 +28,9 @@ def originals(tmp_path_factory):
     metric, queries = policy.compile(), dx.load_queries(queries_file("clinic"), policy)
     found = {}
     for name in MECHANISMS:
-        body = dx.geometry.PowerBall(np.ones(queries.count), 1.5) if name == "body" else None
+        search = dx.Search(body=dx.geometry.PowerBall(np.ones(queries.count), 1.5) if name == "body" else None)
         plan = dx.plan(
-            metric, queries, mechanism=name, body=body, records=50 if name == "changed-queries" else queries.records
+            metric, queries, mechanism=name, search=search, records=50 if name == "changed-queries" else queries.records
         )
         path = tmp_path_factory.mktemp("plans") / f"{name}.json"
         dx.save_plan(plan, path, policy=policy, spend="1/4")

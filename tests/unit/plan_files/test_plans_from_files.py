@@ -146,7 +146,7 @@ def test_no_law_and_no_body_of_the_front_door_is_forgotten():
 )
 def test_noise_shaped_by_any_body_of_ones_own_is_kept(body, tmp_path):
     policy, metric, queries = asked_of("clinic")
-    plan = dx.plan(metric, queries, mechanism="body", body=body)
+    plan = dx.plan(metric, queries, mechanism="body", search=dx.Search(body=body))
     dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
     check_same(plan, dx.load_plan(tmp_path / "plan.json"))
 
@@ -266,7 +266,7 @@ def test_a_body_of_a_class_of_ones_own_is_refused(tmp_path):
     policy, metric, queries = asked_of("clinic")
     inner = dx.geometry.PowerBall(np.ones(queries.count), 1.5)
     own = type("Mine", (dx.geometry.PowerBall,), {})(inner.radii, inner.exponent)
-    plan = dx.plan(metric, queries, mechanism="body", body=own)
+    plan = dx.plan(metric, queries, mechanism="body", search=dx.Search(body=own))
     with pytest.raises(dx.UnsupportedCombination, match="made of a Mine"):
         dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
 

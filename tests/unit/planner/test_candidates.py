@@ -17,6 +17,7 @@ from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace
 from dxgeom.planner import candidates
 from dxgeom.planner.candidates import CANDIDATES, Candidate, Kind, names, title_of
 from dxgeom.planner.options import PlanOptions
+from dxgeom.planner.wish import Wish
 from dxgeom.report.pictures import improvement_factors, improvement_picture
 
 POLICY, QUERIES = (str(POLICIES / "clinic" / name) for name in ("policy.yaml", "queries.yaml"))
@@ -58,7 +59,10 @@ def test_a_published_baseline_of_ones_own_is_built_when_asked_for(monkeypatch):
     monkeypatch.setattr(candidates, "CANDIDATES", (*CANDIDATES, Candidate("toy", "toy noise", Kind.PUBLISHED, toy)))
     metric = dx.verify_metric(1 - np.eye(3))
     queries = dx.LinearQueries.from_matrix(list("ab"), [[1, 0, 0], [0, 1, 0]])
-    rows = [[result.name for result in dx.plan(metric, queries, **how).candidates] for how in ({}, {"published": True})]
+    rows = [
+        [result.name for result in dx.plan(metric, queries, **how).candidates]
+        for how in ({}, {"search": dx.Search(published=True)})
+    ]
     assert rows[1] == [*rows[0], *names(Kind.PUBLISHED)]
     assert dx.plan(metric, queries, mechanism="toy").mechanism.name == "toy"
 
@@ -79,8 +83,30 @@ def test_the_document_lists_every_candidate():
 
 def test_every_option_can_be_said_to_a_plan_with_the_same_default():
     stated = signature(dx.plan).parameters
-    for option in fields(PlanOptions):
-        assert stated[option.name].default == option.default
+    for option in fields(Wish):
+        if option.name != "search":
+            assert stated[option.name].default == option.default
+    assert stated["search"].default is None
+    assert Wish().options == PlanOptions()
+
+
+@pytest.mark.parametrize(
+    ("old", "now"),
+    [
+        ({"published": True}, {"search": dx.Search(published=True)}),
+        ({"coarse_facets": 50}, {"search": dx.Search(coarse_facets=50)}),
+        ({"quick": True}, {"thorough": False}),
+    ],
+)
+def test_what_was_an_option_of_its_own_still_is_and_says_where_it_went(old, now):
+    policy = dx.load_policy(POLICY)
+    queries = dx.load_queries(QUERIES, policy)
+    with pytest.warns(DeprecationWarning, match=f"'{next(iter(old))}' will go in the next version: write dx.plan"):
+        before = dx.plan(policy.compile(), queries, mechanism="laplace", **old)
+    after = dx.plan(policy.compile(), queries, mechanism="laplace", **now)
+    assert before.comparison.shared.options == after.comparison.shared.options
+    with pytest.raises(dx.errors.WrongArgument, match="part of the search"):
+        dx.plan(policy.compile(), queries, published=True, search=dx.Search())
 
 
 def test_a_picture_knows_the_published_baselines(tmp_path):

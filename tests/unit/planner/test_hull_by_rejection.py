@@ -30,7 +30,9 @@ def test_it_is_the_law_of_the_hull_with_its_acceptance_told_beforehand():
 
 
 def test_it_is_built_when_named_only():
-    assert "hull-by-rejection" not in [one.name for one in dx.plan(METRIC, QUERIES, published=True).candidates]
+    assert "hull-by-rejection" not in [
+        one.name for one in dx.plan(METRIC, QUERIES, search=dx.Search(published=True)).candidates
+    ]
 
 
 def test_its_plan_comes_back_from_its_file(tmp_path):

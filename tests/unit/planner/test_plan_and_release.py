@@ -81,7 +81,7 @@ def test_auto_is_never_worse_than_any_candidate_and_never_below_the_bound(seed, 
 @pytest.mark.parametrize("count", [8, 9])
 def test_auto_is_never_worse_than_any_candidate_beyond_the_hull_either(count):
     metric = dx.verify_metric(distances(30, count))
-    chosen = choose(metric, random_queries(count, 30, count), coarse_facets=2_500)
+    chosen = choose(metric, random_queries(count, 30, count), search=dx.Search(coarse_facets=2_500))
     losses = {candidate.name: candidate.loss for candidate in chosen.candidates}
     assert losses["hull"] is None
     assert losses["coarse-hull"] is not None
@@ -91,7 +91,10 @@ def test_auto_is_never_worse_than_any_candidate_beyond_the_hull_either(count):
 
 def test_facets_are_given_for_error_as_the_caller_likes():
     metric, queries = dx.verify_metric(distances(30, 8)), random_queries(8, 30, 8)
-    coarse, fine = (choose(metric, queries, mechanism="coarse-hull", coarse_facets=facets) for facets in (400, 3_000))
+    coarse, fine = (
+        choose(metric, queries, mechanism="coarse-hull", search=dx.Search(coarse_facets=facets))
+        for facets in (400, 3_000)
+    )
     assert fine.predicted_mse < coarse.predicted_mse
     rows = [next(row for row in each.candidates if row.name == "coarse-hull") for each in (coarse, fine)]
     facets = [int(row.build_cost.split()[0].replace(",", "")) for row in rows]
@@ -100,12 +103,14 @@ def test_facets_are_given_for_error_as_the_caller_likes():
     assert json.loads(fine.to_json())["mechanism"] == "coarse-hull"
     assert fine.fingerprint != coarse.fingerprint
     with pytest.raises(TooLarge, match="at least 256 facets"):
-        choose(metric, queries, mechanism="coarse-hull", coarse_facets=255)
+        choose(metric, queries, mechanism="coarse-hull", search=dx.Search(coarse_facets=255))
 
 
 def test_a_release_of_a_coarsened_hull_is_near_the_truth():
     queries = random_queries(8, 30, 8)
-    chosen = choose(dx.verify_metric(distances(30, 8)), queries, mechanism="coarse-hull", coarse_facets=400)
+    chosen = choose(
+        dx.verify_metric(distances(30, 8)), queries, mechanism="coarse-hull", search=dx.Search(coarse_facets=400)
+    )
     release = chosen.release(np.arange(30), ledger=":memory:", spend="1/2")
     assert np.all(np.abs(release.values - queries.matrix @ np.arange(30)) < 60 * release.rmse)
 
@@ -146,14 +151,14 @@ def test_planning_tells_what_it_builds_and_can_be_ended_there():
 def test_a_hull_beyond_its_budget_is_skipped_with_the_reason():
     metric, queries = dx.verify_metric(distances(40)), random_queries(5, 40)
     limits = HullLimits(facets=10)
-    chosen = choose(metric, queries, hull_limits=limits)
+    chosen = choose(metric, queries, search=dx.Search(hull_limits=limits))
     skipped = next(candidate for candidate in chosen.candidates if candidate.name == "hull")
     assert skipped.predicted_mse is None
     assert "10 facets" in skipped.reason
     assert chosen.mechanism.name != "hull"
     assert skipped.reason in "\n".join(chosen.lines())
     with pytest.raises(TooLarge, match="10 facets"):
-        choose(metric, queries, mechanism="hull", hull_limits=limits)
+        choose(metric, queries, mechanism="hull", search=dx.Search(hull_limits=limits))
 
 
 def test_more_than_seven_dimensions_are_left_to_other_shapes_than_the_hull():

@@ -207,7 +207,10 @@ def test_what_needs_a_histogram_refuses_and_says_so():
         histogram_of_table(rows(), own.universe)
     with pytest.raises(UnsupportedCombination, match="'hull' needs a count of every record type"):
         dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0"]]), mechanism="hull")
-    with pytest.raises(UnsupportedCombination, match="leave the others out"):
+    with pytest.raises(
+        UnsupportedCombination,
+        match="heeds errors, importance, mechanism and objective, and not 'records': leave it out",
+    ):
         dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0"]]), records=3)
 
 

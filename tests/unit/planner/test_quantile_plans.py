@@ -191,9 +191,9 @@ def test_the_same_key_returns_the_same_quantiles(policy, metric, tmp_path):
     assert again.remaining == first.remaining
 
 
-@pytest.mark.parametrize("option", [{"objective": "mse"}, {"coarse_facets": 100}, {"errors": [1]}])
+@pytest.mark.parametrize("option", [{"objective": "mse"}, {"search": dx.Search(coarse_facets=100)}, {"errors": [1]}])
 def test_options_about_linear_noise_are_refused(policy, metric, option):
-    with pytest.raises(dx.UnsupportedCombination, match="about counts and sums"):
+    with pytest.raises(dx.UnsupportedCombination, match="a plan of quantiles heeds"):
         dx.plan(metric, queries("queries:\n  - median: age\n", policy), **option)
 
 
@@ -256,7 +256,7 @@ def test_files_in_answers_out(policy, tmp_path):
         policy, histogram(policy, 100), tmp_path / "q.yaml", ledger=":memory:", spend="1/2", records=100
     )
     assert release["median age"].rank == 50
-    with pytest.raises(dx.UnsupportedCombination, match="not for quantiles"):
+    with pytest.raises(dx.UnsupportedCombination, match="a plan of quantiles heeds"):
         dx.compile_and_release(
             policy, histogram(policy, 9), tmp_path / "q.yaml", ledger=":memory:", spend=1, objective="mse"
         )

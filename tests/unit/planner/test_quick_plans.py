@@ -20,7 +20,7 @@ def asked(example: str):
 
 def within(example: str) -> float:
     metric, queries = asked(example)
-    full, quick = dx.plan(metric, queries), dx.plan(metric, queries, quick=True)
+    full, quick = dx.plan(metric, queries), dx.plan(metric, queries, thorough=False)
     return full.objective.loss(quick.mechanism.variances()) / full.loss
 
 
@@ -36,7 +36,7 @@ def test_a_quick_plan_of_an_example_loses_little(example):
 
 
 def test_no_other_shape_is_sought_where_the_hull_was_built():
-    plan = dx.plan(*asked("clinic"), quick=True)
+    plan = dx.plan(*asked("clinic"), thorough=False)
     told = {one.name: one for one in plan.candidates}
     assert told["hull"].predicted_mse is not None
     assert all(told[name].predicted_mse is None for name in SOUGHT)
@@ -45,7 +45,7 @@ def test_no_other_shape_is_sought_where_the_hull_was_built():
 
 
 def test_a_shape_is_sought_where_there_is_no_hull():
-    plan = dx.plan(*asked("admissions"), quick=True)
+    plan = dx.plan(*asked("admissions"), thorough=False)
     told = {one.name: one for one in plan.candidates}
     assert told["hull"].predicted_mse is None
     assert told["block-hulls"].predicted_mse is not None

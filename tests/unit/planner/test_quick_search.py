@@ -49,7 +49,7 @@ def test_few_differences_are_all_looked_at() -> None:
 
 
 def test_what_cannot_pay_is_not_built_and_the_table_says_by_how_much() -> None:
-    plan = dx.plan(*random_counts(0), quick=True)
+    plan = dx.plan(*random_counts(0), thorough=False)
     told = {one.name: one for one in plan.candidates}
     assert plan.mechanism.name == "gaussian-with-jumps"
     assert told["laplace"].predicted_mse is None
@@ -62,7 +62,7 @@ def test_what_cannot_pay_is_not_built_and_the_table_says_by_how_much() -> None:
 
 def test_laplace_noise_is_built_where_it_is_the_best() -> None:
     # Each record is in one count alone: independent noise is nearly the best there is.
-    plan = dx.plan(*asked(np.kron(np.eye(QUERIES, dtype=np.int64), np.ones((1, 4), dtype=np.int64))), quick=True)
+    plan = dx.plan(*asked(np.kron(np.eye(QUERIES, dtype=np.int64), np.ones((1, 4), dtype=np.int64))), thorough=False)
     assert {one.name: one for one in plan.candidates}["laplace"].loss is not None
     assert plan.mechanism.name in ("laplace", "rotated-laplace")
 

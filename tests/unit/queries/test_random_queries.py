@@ -12,7 +12,7 @@ from reference.json_schema import is_valid
 import dxgeom as dx
 from dxgeom.queries.schema import queries_schema
 from dxgeom.queries.syntax import KINDS, WORDS_OF_A_QUERY
-from dxgeom.queries.tasks.grammar import TASK_KINDS, TASK_WORDS
+from dxgeom.queries.tasks.grammar import task_kinds
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
@@ -109,7 +109,8 @@ TASK_VALUES: dict[str, st.SearchStrategy[Any]] = {
     "products": st.lists(st.lists(st.sampled_from(("age", "pay")), min_size=1, max_size=3), min_size=1, max_size=2),
     "series": st.one_of(st.just(list(COLUMNS)), st.sampled_from(COLUMNS)),
 }
-BODIES = {kind.word: list(kind.body.model_fields) for kind in TASK_KINDS if kind.body is not None}
+TASK_WORDS = [kind.word for kind in task_kinds()]
+BODIES = {kind.word: list(kind.body.model_fields) for kind in task_kinds() if kind.body is not None}
 
 
 @st.composite

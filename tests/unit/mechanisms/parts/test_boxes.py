@@ -17,7 +17,6 @@ from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism,
 from dxgeom.mechanisms.parts.box_scales import BoxQuestion, best_scales, promised_of
 from dxgeom.mechanisms.parts.factors import Path, Tree, trees
 from dxgeom.planner.boxes.box_plan import BoxPlan
-from dxgeom.report.exactness import StatedPlan
 
 BoxQueries = dx.universe.BoxQueries
 SIZES = (7, 3)
@@ -204,9 +203,8 @@ def test_the_worst_error_is_made_small_and_wanted_errors_are_met(privacy):
     assert plan.fingerprint != dx.plan(own.compile(), BoxQueries.of(own.universe, BOXES)).fingerprint
     again = dx.plan(own.compile(), BoxQueries.of(own.universe, BOXES), errors={wanted.name(len(BOXES) - 4): 3})
     assert again.queries.errors[-4] == 3
-    stated = StatedPlan(plan)
-    assert stated.questions[0] == f"{len(BOXES)} boxes"
-    assert stated.tables(Fraction(1))[0].half_width > 0
+    assert plan.question_in_words == f"{len(BOXES)} boxes"
+    assert plan.each_table(Fraction(1))[0].half_width > 0
 
 
 def test_prefixes_of_a_hundred_thousand_values():

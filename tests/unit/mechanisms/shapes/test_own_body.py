@@ -100,15 +100,15 @@ def test_the_sensitivity_hull_given_as_a_body_is_as_good_as_the_candidate():
     plan = dx.plan(METRIC, QUERIES, mechanism="hull")
     steps = SENSITIVITY.queries.float_steps
     points = SENSITIVITY.differences / SENSITIVITY.bounds[:, None] * steps
-    own = dx.plan(METRIC, QUERIES, body=hull_of_points(points), mechanism="body")
+    own = dx.plan(METRIC, QUERIES, search=dx.Search(body=hull_of_points(points)), mechanism="body")
     assert own.loss == pytest.approx(plan.loss, rel=1e-5)
 
 
 def test_a_plan_compares_the_body_and_chooses_it_when_it_is_best_or_named():
-    poor = dx.plan(METRIC, QUERIES, body=Box(np.array([1.0, 1e-3, 1.0])))
+    poor = dx.plan(METRIC, QUERIES, search=dx.Search(body=Box(np.array([1.0, 1e-3, 1.0]))))
     assert "body" in [result.name for result in poor.candidates]
     assert poor.mechanism.name != "body"
-    named = dx.plan(METRIC, QUERIES, body=BODIES["power 3"], mechanism="body")
+    named = dx.plan(METRIC, QUERIES, search=dx.Search(body=BODIES["power 3"]), mechanism="body")
     assert named.mechanism.name == json.loads(named.to_json())["mechanism"] == "body"
     assert named.gap >= 1
     release = named.release(np.arange(12), ledger=":memory:", spend=1)
@@ -121,7 +121,10 @@ def test_a_plan_compares_the_body_and_chooses_it_when_it_is_best_or_named():
 
 
 def test_plans_of_different_bodies_have_different_fingerprints():
-    plans = [dx.plan(METRIC, QUERIES, body=BODIES[name], mechanism="body") for name in ("box", "power 3", "sum")]
+    plans = [
+        dx.plan(METRIC, QUERIES, search=dx.Search(body=BODIES[name]), mechanism="body")
+        for name in ("box", "power 3", "sum")
+    ]
     assert len({plan.fingerprint for plan in plans}) == 3
 
 
@@ -164,7 +167,7 @@ class Lopsided(ConvexBody):
 )
 def test_what_is_no_body_for_these_queries_is_refused_before_anything_is_built(body, error, words):
     with pytest.raises(error, match=words):
-        dx.plan(METRIC, QUERIES, body=body)
+        dx.plan(METRIC, QUERIES, search=dx.Search(body=body))
     with pytest.raises(error, match=words):
         body_mechanism(SENSITIVITY, body)
 
@@ -182,11 +185,11 @@ def test_flat_bodies_cannot_be_made_at_all():
 
 def test_a_body_that_cannot_be_served_is_listed_with_its_reason_and_refused_when_named():
     thin = CartesianProduct((Ellipsoid(np.array([[1.0, 1.0], [1.0, 1.00001]])), Box(np.ones(1))))
-    found = {result.name: result for result in dx.plan(METRIC, QUERIES, body=thin).candidates}["body"]
+    found = {result.name: result for result in dx.plan(METRIC, QUERIES, search=dx.Search(body=thin)).candidates}["body"]
     assert found.loss is None
     assert found.reason.startswith("not built: rejection would keep")
     with pytest.raises(TooLarge, match="keep"):
-        dx.plan(METRIC, QUERIES, body=thin, mechanism="body")
+        dx.plan(METRIC, QUERIES, search=dx.Search(body=thin), mechanism="body")
 
 
 def test_the_candidate_needs_its_body():
@@ -208,4 +211,4 @@ def test_a_plan_outlives_the_arrays_that_its_body_was_made_of():
 def test_a_body_whose_squares_leave_float64_is_refused_with_a_sentence(size):
     for body in (Box(np.full(3, size)), PowerBall(np.full(3, size), 4.0), LinearImage(Box(np.ones(3)), size * TURN)):
         with pytest.raises(NotANormBall, match="lengths near 1"):
-            dx.plan(METRIC, QUERIES, body=body)
+            dx.plan(METRIC, QUERIES, search=dx.Search(body=body))

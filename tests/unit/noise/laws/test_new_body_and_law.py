@@ -122,7 +122,7 @@ def registered(request, monkeypatch):
 
 
 def test_a_new_body_is_planned_proved_released_and_drawn(registered):
-    plan = dx.plan(METRIC, QUERIES, body=Hexagon(7.0), mechanism="body")
+    plan = dx.plan(METRIC, QUERIES, search=dx.Search(body=Hexagon(7.0)), mechanism="body")
     kind = HexagonNoise if registered == "with its law" else RejectionNoise
     law, sensitivity = plan.mechanism.law, plan.mechanism.sensitivity
     assert isinstance(law.inner, kind)
@@ -156,6 +156,9 @@ def test_a_new_body_takes_part_in_proofs_and_in_bodies_made_of_bodies():
 
 @pytest.mark.usefixtures("registered")
 def test_new_bodies_and_laws_are_told_apart_by_their_numbers():
-    plans = [dx.plan(METRIC, QUERIES, body=LinearImage(Hexagon(7.0), s * np.eye(2)), mechanism="body") for s in (1, -1)]
+    plans = [
+        dx.plan(METRIC, QUERIES, search=dx.Search(body=LinearImage(Hexagon(7.0), s * np.eye(2))), mechanism="body")
+        for s in (1, -1)
+    ]
     assert Hexagon(1.0).digest != Hexagon(2.0).digest
     assert plans[0].fingerprint != plans[1].fingerprint

@@ -88,8 +88,8 @@ def test_what_is_no_question_of_families_is_refused_and_what_cannot_be_built_is_
         dx.plan(two_units.compile(), sums, mechanism="families")
     with pytest.raises(dx.UnsupportedCombination, match="are about noise"):
         dx.plan(METRIC, asked({"count": "ward == 'north'", "importance": 2}), mechanism="families")
-    with pytest.raises(dx.UnsupportedCombination, match="leave them out"):
-        dx.plan(METRIC, WARDS, mechanism="families", published=True)
+    with pytest.raises(dx.UnsupportedCombination, match="not 'published': leave it out"):
+        dx.plan(METRIC, WARDS, mechanism="families", search=dx.Search(published=True))
     with pytest.raises(dx.UnsupportedCombination, match="public number of records"):
         dx.plan(METRIC, asked({"marginal": "ward"}, records=None), mechanism="small-database")
     with pytest.raises(dx.UnsupportedCombination, match="asks for 'synthesize'"):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 from pydantic import Field, WithJsonSchema
 
+from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.policy.source.yaml_tree import Node, Scalar, Sequence
 from dxgeom.queries.query_kind import SEVERAL_WORDS
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader, TaskSyntax
 from dxgeom.universe.tasks.asked import SeriesTask
 from dxgeom.universe.wording import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from dxgeom.planner.releases.releasable import Releasable
 
 
 @final
@@ -23,13 +27,21 @@ class SeriesTaskSyntax(TaskSyntax):
 
 
 @final
-class SeriesKind(TaskKind):
+class SeriesKind(TaskKind, QuestionKind[SeriesTask]):
     """The readings of one record."""
 
+    question = SeriesTask
+    about = "a series"
     word = "series"
     syntax = SeriesTaskSyntax
+    alone = "a series is the readings of one record, and other tasks are about many records"
 
-    def asked(self, value: Node, reader: TaskReader) -> SeriesTask | None:
+    def part(self, question: SeriesTask, how: Planning) -> Releasable[Any]:
+        from dxgeom.planner.tasks.series_plan import plan_series
+
+        return plan_series(how.metric, question)
+
+    def read(self, value: Node, reader: TaskReader) -> SeriesTask | None:
         nodes = value.items if isinstance(value, Sequence) else (value,)
         words = [node for node in nodes if isinstance(node, Scalar)]
         if len(words) < len(nodes):
@@ -48,3 +60,6 @@ class SeriesKind(TaskKind):
             )
             return None
         return SeriesTask(names)
+
+
+SERIES: Final = SeriesKind()

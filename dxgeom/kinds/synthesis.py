@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, final
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from dxgeom.kinds.selection import LAWS, Law
+from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.policy.source.yaml_tree import Node
-from dxgeom.queries.tasks.select import LAWS, Law
 from dxgeom.queries.tasks.task_kind import STRICT, ListOfQueries, TaskKind, TaskReader, TaskSyntax, whole
 from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
+
+if TYPE_CHECKING:
+    from dxgeom.planner.releases.releasable import Releasable
 
 MOST_ROUNDS: Final = 10_000
 MOST_ROWS: Final = 10_000_000
@@ -71,15 +75,22 @@ class SynthesizeTaskSyntax(TaskSyntax):
 
 
 @final
-class SynthesizeKind(TaskKind):
+class SynthesizeKind(TaskKind, QuestionKind[SynthesisTask]):
     """A table of synthetic records."""
 
+    question = SynthesisTask
+    about = "synthetic records"
     word = "synthesize"
     syntax = SynthesizeTaskSyntax
     body = SynthesizeBody
     lists = ("workload",)
 
-    def asked(self, value: Node, reader: TaskReader) -> SynthesisTask | None:
+    def part(self, question: SynthesisTask, how: Planning) -> Releasable[Any]:
+        from dxgeom.planner.tasks.synthesis_plan import plan_synthesis
+
+        return plan_synthesis(how.metric, question, how.wish.records)
+
+    def read(self, value: Node, reader: TaskReader) -> SynthesisTask | None:
         said = reader.body(SynthesizeBody, value, "a task that synthesizes")
         if said is None:
             return None
@@ -109,18 +120,31 @@ class SmallDatabaseTaskSyntax(TaskSyntax):
 
 
 @final
-class SmallDatabaseKind(TaskKind):
+class SmallDatabaseKind(TaskKind, QuestionKind[DatabaseTask]):
     """A database of few records, picked among all of its size."""
 
+    question = DatabaseTask
+    about = "a small database"
     word = "small_database"
     syntax = SmallDatabaseTaskSyntax
     body = SmallDatabaseBody
     lists = ("workload",)
 
-    def asked(self, value: Node, reader: TaskReader) -> DatabaseTask | None:
+    def part(self, question: DatabaseTask, how: Planning) -> Releasable[Any]:
+        from dxgeom.planner.tasks.database_plan import plan_database
+
+        return plan_database(how.metric, question, how.wish.records)
+
+    def read(self, value: Node, reader: TaskReader) -> DatabaseTask | None:
         said = reader.body(SmallDatabaseBody, value, "a small database")
         if said is None:
             return None
         body, node = said
         workload = reader.linear((node.entry("workload") or (None, value))[1], "workload")
         return None if workload is None else DatabaseTask(workload, body.rows, body.law)
+
+
+SYNTHESIZE: Final = SynthesizeKind()
+
+
+SMALL_DATABASE: Final = SmallDatabaseKind()

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Final, final
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
 from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.query_kind import SEVERAL_WORDS, WORD, Where
 from dxgeom.queries.tasks.task_kind import STRICT, TaskKind, TaskReader, TaskSyntax, whole
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import SelectTask
+
+if TYPE_CHECKING:
+    from dxgeom.planner.releases.releasable import Releasable
 
 LAWS: Final = ("permute-and-flip", "exponential")
 MOST_PICKS: Final = 1000
@@ -79,15 +83,23 @@ class SelectTaskSyntax(TaskSyntax):
 
 
 @final
-class SelectKind(TaskKind):
+class SelectKind(TaskKind, QuestionKind[SelectTask]):
     """The best of several candidates."""
 
+    question = SelectTask
+    about = "a selection"
     word = "select"
     syntax = SelectTaskSyntax
     body = SelectBody
     lists = ("best",)
 
-    def asked(self, value: Node, reader: TaskReader) -> SelectTask | None:
+    def part(self, question: SelectTask, how: Planning) -> Releasable[Any]:
+        from dxgeom.planner.tasks.selection_plan import plan_selection
+        from dxgeom.planner.tasks.top_plan import plan_top
+
+        return (plan_selection if question.picks == 1 else plan_top)(how.metric, question, how.wish.records)
+
+    def read(self, value: Node, reader: TaskReader) -> SelectTask | None:
         said = reader.body(SelectBody, value, "a task that selects")
         if said is None:
             return None
@@ -118,8 +130,8 @@ def _of_queries(best: Sequence, node: Mapping, law: str, reader: TaskReader) -> 
 
 def _of_values(best: Node, node: Mapping, law: str, reader: TaskReader) -> SelectTask | None:
     scored = _scored(best, node, reader)
-    found = None if scored is None else queries_listed([scored], reader.queries, None)
-    if not isinstance(found, LinearQueries):
+    found: Any = None if scored is None else queries_listed([scored], reader.queries, None)
+    if found is None:
         return None
     groups = [origin.group for origin in found.each_origin]
     labels = tuple(
@@ -151,3 +163,6 @@ def _measured_otherwise(found: LinearQueries, best: Node, reader: TaskReader) ->
         message = f"scores that are compared are measured alike, found {measures[0]} and {measures[1]}"
         reader.note("DX233", best.span, message, "give each the same 'unit' if that is meant")
     return len(measures) > 1
+
+
+SELECT: Final = SelectKind()

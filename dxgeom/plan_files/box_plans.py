@@ -9,12 +9,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from dxgeom.mechanisms.parts.factors import Tree
-from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational, parsed
+from dxgeom.plan_files.codec import Codec
+from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational
 from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scales_of
-from dxgeom.plan_files.sources import of_file, policy_of, require_same_errors, require_same_plan, sealed_text
+from dxgeom.plan_files.sources import require_same_errors
 from dxgeom.plan_files.text.exact_text import figure_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
-from dxgeom.planner.amounts import Amount
 from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.boxes.choosing import boxes_of_scales
 from dxgeom.policy.policy import Policy
@@ -71,44 +71,41 @@ class BoxPlanDocument(BaseModel):
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 
 
-def box_plan_text(plan: BoxPlan, policy: Policy, spend: Amount | None) -> str:
-    """The text of the file. Raises: UnsupportedCombination for another policy."""
-    asked = plan.queries
-    boxes = {
-        "attributes": [asked.universe.names[one.axis] for one in asked.columns],
-        "lower": asked.lower.tolist(),
-        "upper": asked.upper.tolist(),
-        "importance": None if asked.importance is None else [*map(str, asked.importance)],
-        "errors": [None if one is None else str(one) for one in asked.errors],
-        "records": asked.records,
-        "fingerprint": asked.fingerprint,
-    }
-    noise = {
-        "name": plan.mechanism.name,
-        "measured": measured_data([one.radices if isinstance(one, Tree) else () for one in plan.mechanism.factors]),
-        "scales": scales_data(plan.mechanism.scales),
-    }
-    errors = [repr(error) for error in plan.rmse().tolist()]
-    parts = {"boxes": boxes, "objective": plan.objective, "box_noise": noise, "errors": errors}
-    return sealed_text(plan, plan.metric, policy, spend, parts)
+@final
+class BoxCodec(Codec[BoxPlan]):
+    """Plans of boxes: trees, lines and scales are the file's, and they are proved to be enough for what the policy
+    protects, every budget in integers."""
 
+    planned, document = BoxPlan, BoxPlanDocument
 
-def loaded_boxes(document: dict[str, Any]) -> BoxPlan:
-    """The plan of a document. Nothing is searched for: trees, lines and scales are the file's, and they are proved to
-    be enough for what the policy protects, every budget in integers.
+    def fields(self, plan: BoxPlan, policy: Policy) -> dict[str, Any]:
+        asked, measured = plan.queries, plan.mechanism.factors
+        boxes = {
+            "attributes": [asked.universe.names[one.axis] for one in asked.columns],
+            "lower": asked.lower.tolist(),
+            "upper": asked.upper.tolist(),
+            "importance": None if asked.importance is None else [*map(str, asked.importance)],
+            "errors": [None if one is None else str(one) for one in asked.errors],
+            "records": asked.records,
+            "fingerprint": asked.fingerprint,
+        }
+        noise = {
+            "name": plan.mechanism.name,
+            "measured": measured_data([one.radices if isinstance(one, Tree) else () for one in measured]),
+            "scales": scales_data(plan.mechanism.scales),
+        }
+        errors = [repr(error) for error in plan.rmse().tolist()]
+        return {"boxes": boxes, "objective": plan.objective, "box_noise": noise, "errors": errors}
 
-    Raises: Wrong.
-    """
-    part = parsed(BoxPlanDocument, document)
-    policy = policy_of(part.policy)
-    queries = _queries(part.boxes, policy)
-    factors = measured_of(part.box_noise.measured, queries.merged.sizes, "box_noise.measured")
-    scales = scales_of(part.box_noise.scales, "box_noise.scales")
-    with refused_as("DX306", "box_noise"):
-        plan = boxes_of_scales(policy.compile(), queries, part.objective, part.box_noise.name, factors, scales)
-    require_same_plan(plan, part.fingerprint)
-    require_same_errors(part.errors, plan, "box")
-    return of_file(plan, policy, part)
+    def rebuilt(self, said: BoxPlanDocument, policy: Policy) -> BoxPlan:
+        queries = _queries(said.boxes, policy)
+        factors = measured_of(said.box_noise.measured, queries.merged.sizes, "box_noise.measured")
+        scales = scales_of(said.box_noise.scales, "box_noise.scales")
+        with refused_as("DX306", "box_noise"):
+            return boxes_of_scales(policy.compile(), queries, said.objective, said.box_noise.name, factors, scales)
+
+    def require_errors(self, said: BoxPlanDocument, plan: BoxPlan) -> None:
+        require_same_errors(said.errors, plan, "box")
 
 
 def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:
@@ -136,3 +133,6 @@ def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:
 
 def _figures(texts: list[str], place: str) -> tuple[Fraction, ...]:
     return tuple(figure_of(one, f"{place}[{number}]") for number, one in enumerate(texts))
+
+
+BOXES: Final = BoxCodec()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
 from dxgeom.queries.query_kind import SEVERAL_WORDS, Word
 from dxgeom.queries.tasks.task_kind import STRICT, TaskKind, TaskReader, TaskSyntax
@@ -15,6 +16,9 @@ from dxgeom.universe.columns import NumberColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.tasks.asked import FitTask
 from dxgeom.universe.wording import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from dxgeom.planner.releases.releasable import Releasable
 
 MODELS = ("linear", "logistic")
 
@@ -65,14 +69,21 @@ class FitTaskSyntax(TaskSyntax):
 
 
 @final
-class FitKind(TaskKind):
+class FitKind(TaskKind, QuestionKind[FitTask]):
     """A regression."""
 
+    question = FitTask
+    about = "a regression"
     word = "fit"
     syntax = FitTaskSyntax
     body = FitBody
 
-    def asked(self, value: Node, reader: TaskReader) -> FitTask | None:
+    def part(self, question: FitTask, how: Planning) -> Releasable[Any]:
+        from dxgeom.learning.fit_plans import plan_fit
+
+        return plan_fit(how, question)
+
+    def read(self, value: Node, reader: TaskReader) -> FitTask | None:
         said = reader.body(FitBody, value, "a task that fits a model")
         if said is None:
             return None
@@ -140,3 +151,6 @@ def _hindrance(model: str, response: str, by: tuple[str, ...], reader: TaskReade
         said = "people count once here: a person spread over many rows bends a logistic fit by more than one row does"
         return said, "let people count by 'rows', or be 'single'; or take a linear regression"
     return None
+
+
+FIT: Final = FitKind()

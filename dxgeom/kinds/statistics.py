@@ -7,11 +7,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, Final, final
+from typing import TYPE_CHECKING, Annotated, Any, Final, final
 
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 
 from dxgeom.errors import TooLarge
+from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
 from dxgeom.queries.one_file import stacked
 from dxgeom.queries.query_kind import SEVERAL_WORDS, Where, condition_words
@@ -21,6 +22,9 @@ from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.tasks.asked import StatisticsTask
 from dxgeom.universe.weight_table import WeightTable, products
 from dxgeom.universe.workloads.groups import AnswerOrigin
+
+if TYPE_CHECKING:
+    from dxgeom.planner.releases.releasable import Releasable
 
 HIGHEST_DEGREE: Final = 8
 MOST_SUMS: Final = 64
@@ -59,14 +63,19 @@ class StatisticsTaskSyntax(TaskSyntax):
 
 
 @final
-class StatisticsKind(TaskKind):
+class StatisticsKind(TaskKind, QuestionKind[StatisticsTask]):
     """Sums of products of numbers over all records."""
 
+    question = StatisticsTask
+    about = "statistics"
     word = "statistics"
     syntax = StatisticsTaskSyntax
     body = StatisticsBody
 
-    def asked(self, value: Node, reader: TaskReader) -> StatisticsTask | None:
+    def part(self, question: StatisticsTask, how: Planning) -> Releasable[Any]:
+        return how.of(question.sums)
+
+    def read(self, value: Node, reader: TaskReader) -> StatisticsTask | None:
         said = reader.body(StatisticsBody, value, "a task of statistics")
         if said is None:
             return None
@@ -180,3 +189,6 @@ def _off(factors: tuple[_Factor, ...]) -> Fraction:
     return math.prod((m + h for m, h in zip(largest, off, strict=True)), start=Fraction(1)) - math.prod(
         largest, start=Fraction(1)
     )
+
+
+STATISTICS: Final = StatisticsKind()

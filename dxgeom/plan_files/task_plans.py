@@ -1,0 +1,127 @@
+"""Plans of tasks as files: the text of the tasks, and what was decided for each; all is made anew and proved."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final, Literal, final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dxgeom.plan_files.asked import read_as, written_queries
+from dxgeom.plan_files.codec import Codec, PartCodec, codec_of, codec_of_plan
+from dxgeom.plan_files.document import Digest, PolicyPart, QueriesPart, Rational
+from dxgeom.plan_files.listed_plans import NoisePart
+from dxgeom.plan_files.quantile_plans import FormsPart
+from dxgeom.plan_files.text.exact_text import rational_of
+from dxgeom.plan_files.wrong import Wrong, refused_as
+from dxgeom.planner.kind import Planning, QuestionKind, Rebuilding
+from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.tasks.task_plan import TaskPlan, plan_tasks
+from dxgeom.planner.wish import Wish
+from dxgeom.policy.policy import Policy
+from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
+
+_STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+@final
+class FixedPart(BaseModel):
+    """A task of which all follows from what is asked."""
+
+    model_config = _STRICT
+
+    name: str
+    fingerprint: Digest = Field(description="Of the task's own plan.")
+
+
+@final
+class TaskPlanDocument(BaseModel):
+    """A plan of tasks: everything that decides the law of its releases, and nothing private."""
+
+    model_config = _STRICT
+
+    format: Literal["dxgeom plan 1"]
+    policy: PolicyPart
+    queries: QueriesPart = Field(description="The tasks, as their file says them.")
+    parts: list[NoisePart | FormsPart | FixedPart] = Field(description="What was decided for each task, in order.")
+    compared_at_spend: Rational = Field(description="The spend at which forms of quantiles were compared.")
+    spend: Rational | None = Field(description="The spend of a release, where it was stated with the plan.")
+    fingerprint: Digest = Field(description="What ledgers remember the plan's releases by.")
+    digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
+
+
+@final
+class TaskCodec(Codec[TaskPlan]):
+    """Plans of tasks: what was decided for each is the file's."""
+
+    planned, document = TaskPlan, TaskPlanDocument
+
+    def fields(self, plan: TaskPlan, policy: Policy) -> dict[str, Any]:
+        each = zip(plan.tasks.parts, plan.parts, strict=True)
+        return {
+            "queries": written_queries(plan.tasks, plan.records, "tasks"),
+            "parts": [{"name": task.name, **_decided(part)} for task, part in each],
+            "compared_at_spend": str(plan.compared_at),
+        }
+
+    def rebuilt(self, said: TaskPlanDocument, policy: Policy) -> TaskPlan:
+        tasks = read_as(Tasks, said.queries, policy, "tasks", "these are queries, the plan is of tasks")
+        if [one.name for one in said.parts] != list(tasks.names):
+            raise Wrong("DX302", "parts", "there is one for each task, in their order")
+        spend = rational_of(said.compared_at_spend, "compared_at_spend")
+        decided = _Decided(said)
+        with refused_as("DX305", "parts"):
+            how = Planning(policy.compile(), Wish(records=said.queries.records, spend=spend))
+            plan = plan_tasks(tasks, how, decided.of_task)
+        decided.check_others(plan)
+        return plan
+
+
+def _decided(part: Releasable[Any]) -> dict[str, Any]:
+    codec = codec_of_plan(part)
+    if isinstance(codec, PartCodec):
+        return codec.decided(part)
+    return {"fingerprint": part.fingerprint} if part.totals is None else _decided(part.totals)
+
+
+@final
+class _Decided:
+    """What a file decided for each task, and the plans that follow."""
+
+    def __init__(self, document: TaskPlanDocument) -> None:
+        self._parts = {part.name: (number, part) for number, part in enumerate(document.parts)}
+        self._used = set[str]()
+
+    def of_task(self, task: TaskWithShare) -> Rebuilding:
+        """Makes anew what the file decided for a task."""
+        return partial(self._rebuilt, task.name)
+
+    def _rebuilt(self, name: str, kind: QuestionKind[Any], question: Any, how: Planning) -> Releasable[Any]:
+        """Raises: Wrong."""
+        self._used.add(name)
+        number, part = self._parts[name]
+        place, codec = f"parts[{number}]", codec_of(kind)
+        if not isinstance(codec, PartCodec) or not isinstance(part, codec.part):
+            missing = codec.missing if isinstance(codec, PartCodec) else f"no task of a file has a plan of {kind.about}"
+            raise Wrong("DX302", place, missing)
+        try:
+            found: Releasable[Any] = codec.rebuilt_part(part, question, how)
+            return found
+        except Wrong as wrong:
+            here = ".".join(filter(None, (place, wrong.place)))
+            raise Wrong(wrong.code, here, str(wrong), wrong.advice) from wrong
+
+    def check_others(self, plan: TaskPlan) -> None:
+        """Raises: Wrong where a file says of a task, of which all follows from what is asked, what is not so."""
+        for task, one in zip(plan.tasks.parts, plan.parts, strict=True):
+            number, part = self._parts[task.name]
+            if task.name in self._used:
+                continue
+            if not isinstance(part, FixedPart):
+                raise Wrong("DX302", f"parts[{number}]", f"nothing is decided for a task that asks '{task.asked.word}'")
+            if part.fingerprint != one.fingerprint:
+                what = f"this task's plan has the fingerprint {one.fingerprint}"
+                raise Wrong("DX307", f"parts[{number}].fingerprint", what)
+
+
+TASKS: Final = TaskCodec()

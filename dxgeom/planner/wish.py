@@ -1,0 +1,122 @@
+"""What may be said of a plan beside metric and queries, and how what was said once is still understood."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import wraps
+from types import NoneType
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar, final
+
+from dxgeom.arguments import WHOLE, require, require_function
+from dxgeom.errors import WrongArgument
+from dxgeom.geometry.body import ConvexBody
+from dxgeom.mechanisms.shapes.hulls import FACETS
+from dxgeom.numeric.qhull import HullLimits
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.objectives.objective import ObjectiveName
+from dxgeom.planner.options import AUTO, PlanOptions, Progress
+
+Errors: TypeAlias = Sequence[Any] | Mapping[str, Amount]
+Given = ParamSpec("Given")
+Planned = TypeVar("Planned")
+
+
+@final
+@dataclass(frozen=True)
+class Search:
+    """How noise on counts and sums is looked for, where that is to be said.
+
+    ``published``: also build the literature's ways to scale Laplace noise, to be compared with; they are never chosen
+    unless named, the optimal scales are no worse. ``hull_limits``: when to give the exact hull up. ``coarse_facets``:
+    how many facets the coarsened hull may have; more make its error smaller and its set-up longer. ``body``: a norm
+    ball of one's own, in answer units with a coordinate for each query, in their order; the candidate ``body`` is its
+    noise, the body made as large or as small as the metric needs.
+    """
+
+    published: bool = False
+    hull_limits: HullLimits | None = field(default=None, repr=False)
+    coarse_facets: int = FACETS
+    body: ConvexBody | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        limits = "give HullLimits(facets=…, seconds=…), or leave it out"
+        require(self.hull_limits, (HullLimits, NoneType), "hull_limits", limits)
+        require(self.published, bool, "published", "say True or False")
+        ball = "take one of dxgeom.geometry, as Box, Ellipsoid or HalfspacePolytope"
+        require(self.body, (ConvexBody, NoneType), "body", ball)
+        require(self.coarse_facets, WHOLE, "coarse_facets", "give a whole number such as 8000")
+
+
+USUAL: Final = Search()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """What is said of a plan: see :func:`dxgeom.plan`."""
+
+    objective: ObjectiveName = "balanced"
+    importance: Sequence[Amount] | None = None
+    errors: Errors | None = None
+    mechanism: str = AUTO
+    records: int | None = None
+    spend: Fraction = Fraction(1)
+    thorough: bool = True
+    progress: Progress | None = None
+    search: Search = USUAL
+
+    def __post_init__(self) -> None:
+        require(self.records, (*WHOLE, NoneType), "records", "give their whole number")
+        require(self.thorough, bool, "thorough", "say True or False")
+        require(self.search, Search, "search", "give dx.Search(published=…, coarse_facets=…), or leave it out")
+        if self.progress is not None:
+            require_function(self.progress, "progress", "pass one of one text, that is told what is being built")
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The names of what is another than if it had been left out, those of a search too."""
+        here = [one.name for one in fields(Wish) if one.name != "search" and _differs(self, one.name, one.default)]
+        return (*here, *(one.name for one in fields(Search) if _differs(self.search, one.name, one.default)))
+
+    @property
+    def options(self) -> PlanOptions:
+        """What candidates of noise are built by."""
+        said = {one.name: getattr(self.search, one.name) for one in fields(Search)}
+        return PlanOptions(self.mechanism, self.records, progress=self.progress, quick=not self.thorough, **said)
+
+
+def _differs(said: object, name: str, default: object) -> bool:
+    """Arrays are never what is left out, and are not compared with it."""
+    value = getattr(said, name)
+    return value is not default and not (isinstance(value, (bool, int, str, Fraction)) and value == default)
+
+
+def with_old_words(plan: Callable[Given, Planned]) -> Callable[Given, Planned]:
+    """The same, which still understands for one version what is now said in a search, or as ``thorough``."""
+
+    @wraps(plan)
+    def understanding(*given: Given.args, **said: Given.kwargs) -> Planned:
+        words = {one.name for one in fields(Search)} & said.keys()
+        searched: dict[str, Any] = {name: said.pop(name) for name in words}
+        meant: dict[str, Any] = {}
+        if searched:
+            if said.get("search") is not None:
+                raise WrongArgument(f"'{min(words)}' is part of the search: say it in dx.Search(…), and nowhere else")
+            meant["search"] = Search(**searched)
+        if "quick" in said:
+            quick = said.pop("quick")
+            require(quick, bool, "quick", "say True or False")
+            meant["thorough"] = not quick
+        if meant:
+            each = [f"search=dx.Search({', '.join(f'{one}=…' for one in sorted(searched))})"] if searched else []
+            each += [f"thorough={meant['thorough']}"] if "thorough" in meant else []
+            old = ", ".join(sorted({*searched, *(("quick",) if "thorough" in meant else ())}))
+            anew = f"write dx.plan(metric, queries, {', '.join(each)})"
+            warnings.warn(f"'{old}' will go in the next version: {anew}", DeprecationWarning, stacklevel=2)
+            said.update(meant)
+        return plan(*given, **said)
+
+    return understanding
