@@ -32,8 +32,8 @@ _MOST_COMPARED: Final = 1 << 24
 def queries_listed(
     entries: Sequence[Node], reader: QueryReader, source: PolicyText | None
 ) -> LinearQueries | QuantileQueries | None:
-    """The queries of the entries of one list; None where a mistake was noted in the list, and for quantiles where record
-    types are too many to count each."""
+    """The queries of the entries of one list; None where a mistake was noted in the list, and for quantiles where
+    record types are too many to count each."""
     mistakes = reader.columns.mistakes
     before = len(mistakes.found)
     asked = [(entry, one) for entry in entries if (one := reader.asked(entry)) is not None]
