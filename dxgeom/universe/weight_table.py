@@ -77,9 +77,10 @@ class WeightTable(Sealed):
             alone = self.counted is None and self.between is None
             return alone and self.stated.dtype == np.int64 and self.stated.shape == laid_out
         if self.between is not None:
+            if self.between.dtype != np.int64 or self.between.shape != (2, len(self.queries)):
+                return False
             lower, upper = self.between
-            whole = self.between.dtype == np.int64 and self.between.shape == (2, len(self.queries))
-            proper = whole and bool(np.all((lower >= 0) & (lower < upper) & (upper <= self.cells)))
+            proper = bool(np.all((lower >= 0) & (lower < upper) & (upper <= self.cells)))
             return self.counted is None and len(self.axes) == 1 and proper
         counted = self.queries if self.counted is None else self.counted
         inside = counted.shape == self.queries.shape and bool(np.all((counted >= 0) & (counted < self.cells)))

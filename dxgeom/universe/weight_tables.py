@@ -114,6 +114,17 @@ class WeightTables(Sealed):
         refuse_too_many(self.count, self.size)
         return self._laid_out(0, self.count)
 
+    def of_records(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(P, K): the weights of the records at these places, which may be that of the absent one."""
+        weights = np.zeros((len(places), self.count), dtype=np.int64)
+        there = places < math.prod(self.shape)
+        codes = np.unravel_index(places[there], self.shape)
+        for table in self.tables:
+            cells = [own[codes[axis]] for axis, own in zip(table.axes, table.classes, strict=True)]
+            at = np.ravel_multi_index(cells, table.shape) if cells else np.zeros(np.sum(there), dtype=np.int64)
+            weights[np.ix_(there, table.queries)] = table.flat.T[at]
+        return weights
+
     def _laid_out(self, first: int, beyond: int) -> NDArray[np.int64]:
         """The weights of the queries at these places, (beyond − first, N)."""
         laid_out = np.zeros((beyond - first, self.size), dtype=np.int64)

@@ -25,7 +25,7 @@ from dxgeom.metrics.families import DiscreteMetric, LineMetric, ValueSensitivity
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.matrices import DenseMetric
 from dxgeom.metrics.paired_changes import PairedChanges, paired_changes
-from dxgeom.universe.weight_table import tabulated
+from dxgeom.universe.weight_table import WeightTable, tabulated
 from dxgeom.universe.weight_tables import stacked, tables_of_matrix
 
 AMOUNTS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(7, 2)])
@@ -46,6 +46,11 @@ def part(draw, size):
         case "cap":
             return CapMetric(LineMetric(tuple(map(Fraction, range(size))), Fraction(1, 3)), epsilon)
     return DiscreteMetric(size, epsilon)
+
+
+def alike_everywhere(axis, shape):
+    """A table that looks at an attribute, and tells nothing of it."""
+    return WeightTable(np.arange(1), (axis,), (np.arange(shape[axis]),), np.full((1, shape[axis]), 2))
 
 
 @st.composite
@@ -72,6 +77,8 @@ def cases(draw):
         generator = np.random.default_rng(draw(st.integers(0, 10**6)))
         count = draw(st.integers(1, 3))
         tables.append(tabulated(axes, generator.integers(-1, 3, (count, *(shape[axis] for axis in axes)))))
+    if draw(st.booleans()):
+        tables.insert(draw(st.integers(0, len(tables))), alike_everywhere(draw(st.integers(0, len(shape) - 1)), shape))
     if draw(st.booleans()):
         return PresenceMetric(metric, draw(AMOUNTS)), stacked(shape, tables, absent=True)
     return metric, stacked(shape, tables)
@@ -222,6 +229,22 @@ def test_for_marginal_tables_choosing_apart_costs_nothing():
     together = factored_changes(metric, stacked(shape, tables))
     rates = np.random.default_rng(0).random(9)
     assert apart.largest_load(rates) == pytest.approx(together.largest_load(rates), rel=1e-12)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_table_that_is_alike_everywhere_takes_no_change_from_others(place):
+    shape = (3, 4, 2)
+    tables = [tabulated((axis,), np.eye(size, dtype=np.int64)) for axis, size in enumerate(shape)]
+    metric = DiscreteMetric(math.prod(shape), Fraction(1))
+    with_it = [*tables[:place], alike_everywhere(1, shape), *tables[place:]]
+    rates = np.random.default_rng(0).random(9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(moves_module, "_LISTED_TOGETHER", 0)
+        found = factored_changes(metric, stacked(shape, with_it))
+        without = factored_changes(metric, stacked(shape, tables))
+    own = np.insert(np.arange(9), [0, 3, 7, 9][place], 9)
+    assert found.of_each_query.tolist() == np.append(without.of_each_query, 0)[own].tolist()
+    assert found.largest_load(np.append(rates, 1)[own]) == pytest.approx(without.largest_load(rates), rel=1e-12)
 
 
 def test_separating_records_at_distance_zero_is_refused_by_both():

@@ -5,6 +5,7 @@ The differences that decide a shape, of many more: those that reach far. No priv
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from typing import Final, final
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
-from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, DataError, DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.geometry.hull_growth import few_extreme_points
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
 from dxgeom.metrics.changes import Changes, ListedChanges, factored_changes, largest_first
@@ -121,6 +122,9 @@ def _furthest(changes: PairedChanges, turned: NDArray[np.float64]) -> tuple[NDAr
 
 
 _DOOR = object()
+_PAIRS_LOOKED_AT: Final = 256
+_ENTRIES_LOOKED_AT: Final = 1 << 23
+_FITS: Final = 2**62
 
 FEW_QUERIES = 7
 """The changes of so few are listed, however many they are: hulls are built of them."""
@@ -229,7 +233,8 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
 
     Guarantee: differences *exact*, of the very integers that a release multiplies with the histogram.
     Raises: UnsupportedCombination when they are not about the same records; UnboundedLoss when no finite noise
-    can honour the metric; TooLarge.
+    can honour the metric; TooLarge; CertificateRefused where changes are kept in factors and a pair that is drawn to
+    look at them has a larger one.
     """
     metric = on_records_of(metric, queries)
     absent = _absent_record(metric, queries)
@@ -314,7 +319,39 @@ def _changes(metric: Metric, tables: WeightTables) -> Changes:
             refused = error
     if refused is not None and (tables.is_matrix or len(tables.shared[0]) == 1):
         raise refused  # along one attribute factors are the pairs once more
-    return factored_changes(metric, tables)
+    changes = factored_changes(metric, tables)
+    _require_of_some_pairs(changes, metric, tables)
+    return changes
+
+
+def _require_of_some_pairs(changes: Changes, metric: Metric, tables: WeightTables) -> None:
+    """Holds changes in factors against pairs of records drawn afresh each time, of which half differ in one attribute,
+    and some are of a record and none: by other code, from the metric's distances and the records' weights.
+
+    No proof, but whoever forgets a family of changes is found out. Raises: CertificateRefused.
+    """
+    types = math.prod(tables.shape)
+    if types >= _FITS:
+        return
+    generator, count = np.random.default_rng(), max(8, min(_PAIRS_LOOKED_AT, _ENTRIES_LOOKED_AT // tables.count))
+    first, second = generator.integers(types, size=(2, count))
+    codes = np.stack(np.unravel_index(second, tables.shape), axis=1)
+    alike, axes = np.arange(count // 2), generator.integers(len(tables.shape), size=count // 2)
+    own = np.stack(np.unravel_index(first[: count // 2], tables.shape), axis=1)
+    own[alike, axes] = codes[alike, axes]
+    second[: count // 2] = np.ravel_multi_index(tuple(own.T), tables.shape)
+    if tables.absent:
+        second[-count // 8 :] = types
+    allowed = metric.distance(first, second) * (1 + 1e-9)
+    finite = np.isfinite(allowed)
+    moved = np.abs(tables.of_records(first[finite]) - tables.of_records(second[finite])).astype(np.float64)
+    most, allowed = changes.of_each_query, allowed[finite, None]
+    rates = np.divide(1.0, most, out=np.zeros_like(most), where=most > 0)
+    if np.any(moved > most * allowed) or np.any(moved @ rates > changes.largest_load(rates) * allowed[:, 0]):
+        raise CertificateRefused(
+            "a pair of records moves these queries further than was found of all pairs, which is a fault of dxgeom: "
+            "nothing is planned; please report the policy and the queries, and ask fewer queries at once meanwhile"
+        )
 
 
 def _ways(tables: WeightTables) -> tuple[Callable[[Metric, WeightTables], Changes], ...]:

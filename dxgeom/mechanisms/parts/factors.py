@@ -91,8 +91,8 @@ class Tree(Factor):
     radices: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        whole = {*map(type, (self.size, *self.radices))} == {int} and min((self.size, *self.radices)) > 0
-        if not whole or math.prod(self.radices) < self.size:
+        kept = type(self.radices) is tuple and {*map(type, (self.size, *self.radices))} == {int}
+        if not kept or min((self.size, *self.radices)) < 1 or math.prod(self.radices) < self.size:
             raise CertificateRefused(
                 f"a tree over {self.size} values splits into whole numbers whose product is that or more, found "
                 f"{self.radices}"

@@ -106,7 +106,7 @@ def spans_of(table: WeightTable) -> Spans:
 def _taken(table: WeightTable) -> list[NDArray[np.bool_]]:
     """Of each axis (queries, classes): the classes that each query counts, each with each of the other axes."""
     if table.counted is not None:
-        places = np.unravel_index(table.counted, table.shape)
+        places = np.unravel_index(table.counted, table.shape) if table.axes else ()
         return [np.arange(size) == own[:, None] for size, own in zip(table.shape, places, strict=True)]
     counts = table.weights != 0
     axes = range(1, counts.ndim)
