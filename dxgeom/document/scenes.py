@@ -108,7 +108,7 @@ def of_odds(distance: float) -> float:
 
 
 def guess_curve(
-    pairs: Sequence[NamedPair], budget: float, told: float | None, right: Callable[[float], float] = of_odds
+    pairs: Sequence[NamedPair], budget: float, spent: float | None, right: Callable[[float], float] = of_odds
 ) -> Scene:
     """Right guesses of 1,000, at most, over the distance of two records: with the whole budget, and so far.
 
@@ -122,9 +122,9 @@ def guess_curve(
     marks.append(
         Label((reach * 0.42, right(reach * 0.42 * budget)), "whole budget", "end", "blue", (-12, -6), strong=True)
     )
-    if told:
-        marks.append(Line(_curve(reach, told, right), "blue", 1.6, dashed=True))
-        marks.append(Label((reach * 0.8, right(reach * 0.8 * told)), "told so far", "start", "blue", (2, 16)))
+    if spent:
+        marks.append(Line(_curve(reach, spent, right), "blue", 1.6, dashed=True))
+        marks.append(Label((reach * 0.8, right(reach * 0.8 * spent)), "told so far", "start", "blue", (2, 16)))
     named = _spread(sorted(dict.fromkeys(known), key=lambda pair: pair[1]))
     for words, distance in named:
         at = (distance, right(distance * budget))
@@ -226,7 +226,8 @@ def noise_shape(
     Args: ``outline`` (h, 2): the shape whose multiples are contours; ``noise`` (n, 2): draws that fix the multiples;
     ``moved``: what one changed record does to both answers, in the words ``whose``.
     """
-    half, most = (_holding(outline, noise, share) * outline for share in (0.5, 0.95))
+    sizes = gauges(outline, noise)
+    half, most = (float(np.quantile(sizes, share)) * outline for share in (0.5, 0.95))
     limits = _REACH * np.abs(most).max(axis=0)
     if max(limits) < 6 * min(limits):
         limits = np.full(2, max(limits))
@@ -251,14 +252,13 @@ def noise_shape(
     return Scene(alt, across, up, tuple(marks), 400, 400, names=64)
 
 
-def _holding(outline: NDArray[np.float64], noise: NDArray[np.float64], share: float) -> float:
-    """The multiple of a convex outline around 0 that holds this share of the draws."""
+def gauges(outline: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) how many times as large a convex outline (h, 2) around 0, counter-clockwise, must be to hold each point."""
     ahead = np.roll(outline, -1, axis=0) - outline
     normals = np.column_stack([ahead[:, 1], -ahead[:, 0]])
     heights = np.sum(normals * outline, axis=1)
     facing = heights > 1e-12 * max(float(np.abs(heights).max()), 1e-300)
-    gauges = (noise @ normals[facing].T / heights[facing]).max(axis=1)
-    return float(np.quantile(gauges, share))
+    return np.asarray((points @ normals[facing].T / heights[facing]).max(axis=1))
 
 
 def _points(corners: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:

@@ -13,7 +13,7 @@ from dxgeom.document.scenes import MOST_BARS, answer_bars
 from dxgeom.privacy.currencies import PURE, Privacy, currency_of
 from dxgeom.report.answers import answer_notes, answer_tables
 from dxgeom.report.exactness import possible_ranges
-from dxgeom.report.facts import Facts, entries_of
+from dxgeom.report.facts import Facts
 from dxgeom.report.released import AnswerAsReleased, Released
 from dxgeom.wording.numbers import amount, odds
 
@@ -36,16 +36,16 @@ _MONTHS = [
 def account(facts: Facts) -> Section:
     """The section."""
     blocks: list[Block] = []
-    told, budget = facts.told, facts.policy.budget
-    if told is None:
+    spent, budget = facts.spent, facts.policy.budget
+    if spent is None:
         blocks.append(
             Paragraph(
                 f"No ledger was given with this page: what was told is not known here. The budget is {amount(budget)}."
             )
         )
     else:
-        blocks.append(budget_gauge(told, budget, _releases(facts)))
-        blocks += [Paragraph(words) for words in _words(facts, told)]
+        blocks.append(budget_gauge(spent, budget, _releases(facts)))
+        blocks += [Paragraph(words) for words in _words(facts, spent)]
     for one in facts.releases:
         blocks += answers_of(one, facts)
     if facts.releases:
@@ -55,39 +55,39 @@ def account(facts: Facts) -> Section:
     return Section(6, "What was told, and what is left", tuple(blocks))
 
 
-def budget_gauge(told: Fraction, budget: Fraction, count: int | None, currency: Privacy = PURE) -> BudgetGauge:
-    """How much of the budget was spent; ``told``: as a single spend, where squares add up the root of their sum."""
+def budget_gauge(spent: Fraction, budget: Fraction, count: int | None, currency: Privacy = PURE) -> BudgetGauge:
+    """How much of the budget was spent; ``spent``: as a single spend, where squares add up the root of their sum."""
     counted, releases = (
         currency_of(currency),
         "" if count is None else f", {count:,} release{'' if count == 1 else 's'}",
     )
-    left = counted.counted(budget) - counted.counted(told)
+    left = counted.counted(budget) - counted.counted(spent)
     how = " (squares add up)" if counted.squares else ""
     return BudgetGauge(
         1 - float(left / counted.counted(budget)),
-        f"{amount(told)} told{releases}",
+        f"{amount(spent)} told{releases}",
         f"{amount(counted.spend_below(max(left, Fraction(0))))} left of {amount(budget)}{how}",
     )
 
 
 def _releases(facts: Facts) -> int:
-    return len(facts.releases) if facts.history is None else len(entries_of(facts))
+    return len(facts.releases) if facts.history is None else len(facts.entries)
 
 
-def _words(facts: Facts, told: Fraction) -> Iterator[str]:
-    share = told / facts.policy.budget
+def _words(facts: Facts, spent: Fraction) -> Iterator[str]:
+    share = spent / facts.policy.budget
     far = facts.extremes.farthest.distance
     yield (
-        f"Spending the whole budget gives the limits of Section 1. Told so far: {amount(told)} of "
+        f"Spending the whole budget gives the limits of Section 1. Told so far: {amount(spent)} of "
         f"{amount(facts.policy.budget)}. Odds are now those of Section 1 to the power "
         f"{share if share.denominator < 100 else amount(float(f'{float(share):.3g}'))}: the farthest two are at "
-        f"{odds(far * float(told))}, the closest at {odds(facts.extremes.closest.distance * float(told))}."
+        f"{odds(far * float(spent))}, the closest at {odds(facts.extremes.closest.distance * float(spent))}."
     )
     history = facts.history
     if history is None:
         return
     answered = {*history.answers, *history.waiting}
-    silent = [entry.number for entry in entries_of(facts) if entry.number not in answered and entry.reserved]
+    silent = [entry.number for entry in facts.entries if entry.number not in answered and entry.reserved]
     if silent:
         yield f"Charged without an answer, and counted as told: entry {', '.join(map(str, silent))}."
     others = [one for one in history.accounts if one.policy_fingerprint != facts.policy.fingerprint]

@@ -17,7 +17,7 @@ from dxgeom.planner.overview import TableErrors
 from dxgeom.planner.plan import Plan
 from dxgeom.report.exactness import LEVEL, Expected, covers, expected
 from dxgeom.report.facts import Facts
-from dxgeom.report.projection import shadow_of_body
+from dxgeom.report.projection import projection_of_body
 from dxgeom.wording.numbers import amount, digits, odds, plus_minus
 
 MOST_ROWS: Final = 200
@@ -52,20 +52,19 @@ def question_table(facts: Facts, rows: tuple[Expected, ...]) -> ShownTable:
     cells = tuple(
         (
             row.name,
-            _width(row.half_width, row),
-            _width(row.closest, row),
-            _width(row.farthest, row),
+            *(width_in_words(width, row.possible) for width in (row.half_width, row.closest, row.farthest)),
         )
         for row in rows[:MOST_ROWS]
     )
     return ShownTable("Questions and their errors", columns, cells)
 
 
-def _width(half_width: float | None, row: Expected) -> Words:
+def width_in_words(half_width: float | None, possible: tuple[float, float] | None) -> Words:
+    """± of an answer, and whether that makes it useless."""
     if half_width is None:
         return "not known"
     said = plus_minus(half_width)
-    return (said, " ", Badge("✖ useless", "useless")) if covers(half_width, row.possible) else said
+    return (said, " ", Badge("✖ useless", "useless")) if covers(half_width, possible) else said
 
 
 def _explained(facts: Facts, spend: Fraction, rows: tuple[Expected, ...]) -> str:
@@ -119,7 +118,7 @@ def noise_picture(plan: Plan, spend: Fraction, pair: tuple[int, int] | None = No
     if mechanism.law is None or (pair is None and noisy.size < 2):
         return None
     first, second = (int(noisy[0]), int(noisy[1])) if pair is None else pair
-    outline = shadow_of_body(mechanism, first, second)
+    outline = projection_of_body(mechanism, first, second)
     if len(outline) < 3:
         return None
     size = max(2000, min(_DRAWS, _MOST_DRAWN // mechanism.law.dimension))
@@ -170,11 +169,8 @@ def _of_tables(tables: Sequence[TableErrors], records: int | None, spend: Fracti
 
 
 def _cell_width(half_width: float, records: int | None) -> Words:
-    if not math.isfinite(half_width):
-        return "not known"
     possible = None if records is None else (0.0, float(records))
-    said = plus_minus(half_width)
-    return (said, " ", Badge("✖ useless", "useless")) if covers(half_width, possible) else said
+    return width_in_words(half_width if math.isfinite(half_width) else None, possible)
 
 
 def _left_out(number: int) -> str:

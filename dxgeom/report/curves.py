@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from dxgeom.disclosure.curves import ToldCurve, curve_of_entries
 from dxgeom.document.document import (
-    Badge,
     Block,
     Document,
     Notice,
@@ -21,15 +20,15 @@ from dxgeom.document.document import (
 )
 from dxgeom.document.scenes import guess_curve
 from dxgeom.policy.explain.telling import CurvePoint, curve_of
-from dxgeom.privacy.currencies import CONCENTRATED, currency_of
+from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.privacy.curves import concentrated_right_guess
 from dxgeom.report.account import answers_of, budget_gauge
-from dxgeom.report.asked import noise_blocks, stated_blocks
-from dxgeom.report.exactness import covers, possible_ranges
-from dxgeom.report.facts import Facts, Pair, entries_of
+from dxgeom.report.asked import noise_blocks, stated_blocks, width_in_words
+from dxgeom.report.exactness import possible_ranges
+from dxgeom.report.facts import Facts, Pair
 from dxgeom.report.rules import example_pairs, rows_of
-from dxgeom.report.sections import evidence, head, idle, not_hidden, words_and_signature
-from dxgeom.wording.numbers import NO_LIMIT, amount, plus_minus
+from dxgeom.report.sections import combined, evidence, head, not_hidden, words_and_signature
+from dxgeom.wording.numbers import NO_LIMIT, amount
 
 _CEILING = "There is no ceiling on the odds."
 _FAR = 1e5
@@ -139,10 +138,10 @@ def _pairs(label: str, rows: Iterable[tuple[str, Pair]], facts: Facts) -> ShownT
 
 def _drawn(facts: Facts) -> Picture:
     """Right guesses over distance, with the pairs of the page on the curve."""
-    told = None if facts.told is None else float(facts.told)
+    spent = None if facts.spent is None else float(facts.spent)
     pairs = [(pair.words, pair.distance) for pair in example_pairs(facts)]
     return Picture(
-        guess_curve(pairs, facts.budget, told, _right),
+        guess_curve(pairs, facts.budget, spent, _right),
         "Right guesses of 1,000, at most, between two records that seemed equally likely.",
     )
 
@@ -154,9 +153,8 @@ def _right(distance: float) -> float:
 def _together(facts: Facts) -> Section:
     """Section 3, in guesses: what is hidden more than asked, which rules do nothing, what adds up."""
     far = facts.extremes.farthest
-    said = [f"Two records may differ in everything at once: at most {_of_thousand(far.distance, facts)} right guesses."]
-    if facts.extremes.exact:
-        said = [f"{said[0][:-1]} of 1,000, between {far.words}."]
+    right = f"Two records may differ in everything at once: at most {_of_thousand(far.distance, facts)} right guesses"
+    said: list[Words] = [f"{right} of 1,000, between {far.words}." if facts.extremes.exact else f"{right}."]
     for one in facts.review.tightened:
         steps = " → ".join(f"{value} (line {line})" for line, value in one.path)
         stated, given = (_of_thousand(distance, facts) for distance in (one.stated, one.given))
@@ -164,13 +162,7 @@ def _together(facts: Facts) -> Section:
             f"Line {one.line} states at most {stated} right guesses of 1,000, but {one.start} → {steps} gives "
             f"{given}: more hidden than asked."
         )
-    said += [f"Line {line} changes nothing: {why}." for line, why in idle(facts)]
-    if len(said) == 1:
-        said.append("No rule lowers what another one states, and none is idle.")
-    if facts.review.not_examined:
-        names = ", ".join(facts.review.not_examined)
-        said.append(f"Not examined pair by pair, because there are too many values or bounds: {names}.")
-    return Section(3, "What the rules do together", tuple(Paragraph(words) for words in said))
+    return combined(facts, said)
 
 
 def _who(facts: Facts) -> Section:
@@ -190,7 +182,7 @@ def _asked(facts: Facts) -> Section:
     widths = plan.half_widths(0.95, spend, facts.records)
     ranges = possible_ranges(plan, facts.records)
     rows = tuple(
-        (name, _width(width, possible))
+        (name, width_in_words(width if math.isfinite(width) else None, possible))
         for name, width, possible in zip(plan.queries.names[:200], widths[:200].tolist(), ranges[:200], strict=True)
     )
     columns = (ShownColumn("Question"), ShownColumn("±, 19 times in 20", figures=True))
@@ -200,21 +192,14 @@ def _asked(facts: Facts) -> Section:
     return Section(5, title, (table, Paragraph(said, "note"), *noise_blocks(plan, spend)))
 
 
-def _width(half_width: float, possible: tuple[float, float] | None) -> Words:
-    if not math.isfinite(half_width):
-        return "not known"
-    said = plus_minus(half_width)
-    return (said, " ", Badge("✖ useless", "useless")) if covers(half_width, possible) else said
-
-
 def _account(facts: Facts) -> Section:
-    title, currency = "What was told, and what is left", currency_of(CONCENTRATED)
+    title = "What was told, and what is left"
     if facts.history is None:
         nothing = "No ledger was given with this page: what was told is not known here. The budget is"
         return Section(6, title, (Paragraph(f"{nothing} {amount(facts.budget)}."),))
-    entries = entries_of(facts)
-    told = currency.spend_above(sum((currency.counted(one.spend) for one in entries), Fraction(0)))
-    blocks: list[Block] = [budget_gauge(told, facts.policy.budget, len(entries), CONCENTRATED)]
+    entries = facts.entries
+    spent = facts.spent or Fraction(0)
+    blocks: list[Block] = [budget_gauge(spent, facts.policy.budget, len(entries), CONCENTRATED)]
     noises = {} if facts.plan is None or facts.plan.noise is None else {facts.plan.fingerprint: facts.plan.noise}
     nearest = min((float(point.distance) for point in facts.review.curve), default=math.inf)
     curve = curve_of_entries(entries, CONCENTRATED, noises, nearest)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.plan import Plan
@@ -86,13 +87,20 @@ def expected(facts: Facts, plan: Plan, spend: Fraction) -> tuple[Expected, ...]:
     )
 
 
+def ordinary_noise(plan: Plan) -> AdditiveMechanism | None:
+    """Laplace noise that hides every pair as the closest two; None where it cannot be had."""
+    try:
+        return epsilon_dp_laplace(plan.mechanism.sensitivity)
+    except (TooLarge, CertificateRefused):
+        return None
+
+
 def _ordinary(
     facts: Facts, plan: Plan, spend: Fraction
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Half-widths under ordinary noise, if every pair were as hidden as the closest two, and as the farthest."""
-    try:
-        mechanism = epsilon_dp_laplace(plan.mechanism.sensitivity)
-    except (TooLarge, CertificateRefused):
+    mechanism = ordinary_noise(plan)
+    if mechanism is None:
         return None, None
     near, far = facts.extremes.closest.distance, facts.extremes.farthest.distance
     closest = ErrorBars(plan.queries, mechanism, spend, facts.records).half_widths(LEVEL)

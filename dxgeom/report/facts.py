@@ -195,7 +195,7 @@ class Facts:
     """Everything that the sections tell.
 
     ``plan``: of counts, sums and means; ``stated``: of anything else, such as quantiles, where no errors are foretold
-    answer by answer; one of both at most. ``spend``: of the budget on the plan's questions. ``told``: how much of the
+    answer by answer; one of both at most. ``spend``: of the budget on the plan's questions. ``spent``: how much of the
     budget was spent so far, None where nobody keeps an account. ``releases``: what was answered.
     """
 
@@ -223,11 +223,17 @@ class Facts:
         return found or next((one.records for one in self.releases if one.records is not None), None)
 
     @property
-    def told(self) -> Fraction | None:
+    def entries(self) -> tuple[Entry, ...]:
+        """The ledger's entries that were charged to this policy, about the same people."""
+        policy, history = self.policy, self.history
+        return () if history is None else entries_of(history, policy.fingerprint, policy.data_set.edition)
+
+    @property
+    def spent(self) -> Fraction | None:
         """How much of the budget was spent so far."""
         if self.history is not None:
             currency = currency_of(self.policy.privacy)
-            return currency.spend_above(sum((currency.counted(entry.spend) for entry in entries_of(self)), Fraction(0)))
+            return currency.spend_above(sum((currency.counted(entry.spend) for entry in self.entries), Fraction(0)))
         left = [one.remaining for one in self.releases if one.remaining is not None]
         return self.policy.budget - min(left) if left else None
 
@@ -272,12 +278,8 @@ def facts_of(
     return Facts(policy, review, compared, ends, plan, spend, plan_digest, history, releases, stated)
 
 
-def entries_of(facts: Facts) -> tuple[Entry, ...]:
-    """The ledger's entries that were charged to this policy, about the same people."""
-    history = facts.history
-    if history is None:
-        return ()
-    numbers = {one.number for one in history.accounts if one.policy_fingerprint == facts.policy.fingerprint}
-    edition = facts.policy.data_set.edition
+def entries_of(history: History, policy_fingerprint: str, edition: str | None) -> tuple[Entry, ...]:
+    """The ledger's entries that were charged to a policy, about the same people."""
+    numbers = {one.number for one in history.accounts if one.policy_fingerprint == policy_fingerprint}
     every = (entry for entry in history.entries if entry.account in numbers)
     return tuple(entry for entry in every if not history.disjoint or entry.edition == edition)

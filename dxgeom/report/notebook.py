@@ -25,10 +25,9 @@ from dxgeom.document.document import (
 )
 from dxgeom.document.scene import Scene
 from dxgeom.document.scenes import MOST_VALUES, answer_bars, guess_curve, heat_map, improvement_dots
-from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.history import read_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace
 from dxgeom.metrics.diameters import smallest_distance
 from dxgeom.metrics.metric import MetricCertificate
 from dxgeom.metrics.verification import VerifiedMetric
@@ -43,8 +42,8 @@ from dxgeom.policy.policy import Policy
 from dxgeom.privacy.currencies import PURE, currency_of
 from dxgeom.report.account import answer_blocks, budget_gauge, date_of, joint_words
 from dxgeom.report.asked import MOST_ROWS, noise_picture
-from dxgeom.report.exactness import LEVEL
-from dxgeom.report.facts import Facts, PairDistances, facts_of, require_odds
+from dxgeom.report.exactness import LEVEL, ordinary_noise
+from dxgeom.report.facts import Facts, PairDistances, entries_of, facts_of, require_odds
 from dxgeom.report.released import AnswerAsReleased, Released, release_of
 from dxgeom.report.review import warnings
 from dxgeom.report.rules import example_pairs, map_of, promises
@@ -213,11 +212,9 @@ def plan_scene(shown: Plan, about: tuple[str, ...]) -> Scene | None:
 def _widths(shown: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Half-widths with the whole budget, and under ordinary noise, which hides every pair as the closest two."""
     spend = Fraction(shown.metric.budget)
-    try:
-        ordinary = ErrorBars(shown.queries, epsilon_dp_laplace(shown.mechanism.sensitivity), spend, shown.records)
-        return shown.half_widths(LEVEL, spend), ordinary.half_widths(LEVEL)
-    except (TooLarge, CertificateRefused):
-        return shown.half_widths(LEVEL, spend), None
+    mechanism = ordinary_noise(shown)
+    ordinary = None if mechanism is None else ErrorBars(shown.queries, mechanism, spend, shown.records)
+    return shown.half_widths(LEVEL, spend), None if ordinary is None else ordinary.half_widths(LEVEL)
 
 
 def _candidates(candidates: tuple[CandidateResult, ...], loss: float) -> ShownTable:
@@ -245,8 +242,8 @@ def release(shown: Release[Any]) -> Document:
     blocks += [] if scene is None else [Picture(scene, "The dots are the released answers, the lines their bars.")]
     blocks += answer_blocks(released)
     counted = currency_of(account.currency)
-    told = counted.spend_above(counted.counted(budget) - counted.counted(shown.remaining))
-    blocks.append(budget_gauge(told, budget, None, account.currency))
+    spent = counted.spend_above(counted.counted(budget) - counted.counted(shown.remaining))
+    blocks.append(budget_gauge(spent, budget, None, account.currency))
     blocks += [] if shown.records is None else [Paragraph(PUBLIC_NUMBER)]
     if shown.rehearsal:
         blocks.insert(0, Paragraph("A rehearsal with made-up records: nothing here is about anybody."))
@@ -300,12 +297,9 @@ def ledger(shown: Ledger) -> Document:
 def _entries(shown: Ledger, file: str) -> list[Block]:
     history = read_ledger(file)
     account, answered = shown.account, {*history.answers, *history.waiting}
-    numbers = {one.number for one in history.accounts if one.policy_fingerprint == account.policy_fingerprint}
-    mine = [entry for entry in history.entries if entry.account in numbers]
-    edition = account.data_set.edition
-    mine = [entry for entry in mine if not history.disjoint or entry.edition == edition]
+    mine = entries_of(history, account.policy_fingerprint, account.data_set.edition)
     counted = history.currency
-    told = counted.spend_above(sum((counted.counted(entry.spend) for entry in mine), Fraction(0)))
+    spent = counted.spend_above(sum((counted.counted(entry.spend) for entry in mine), Fraction(0)))
     columns = (
         ShownColumn("Entry"),
         ShownColumn("Day"),
@@ -323,4 +317,4 @@ def _entries(shown: Ledger, file: str) -> list[Block]:
         )
         for entry in mine[-_MOST_ROWS:]
     )
-    return [budget_gauge(told, account.budget, len(mine), account.currency), ShownTable("Entries", columns, rows)]
+    return [budget_gauge(spent, account.budget, len(mine), account.currency), ShownTable("Entries", columns, rows)]

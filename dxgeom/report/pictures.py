@@ -17,6 +17,7 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 from numpy.typing import NDArray
 
 from dxgeom.document.axes import BLUE, GREY, INK, colour_of, empty_picture, legend, literal, panels, save, title
+from dxgeom.document.scenes import gauges
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.polytope import SymmetricPolytope
@@ -25,7 +26,7 @@ from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.planner.candidates import title_of
 from dxgeom.planner.plan import Plan
-from dxgeom.report.projection import closed, shadow_of_body, shadow_of_differences, shadow_outline
+from dxgeom.report.projection import closed, projected_differences, projection_of_body, projection_outline
 
 DRAWS = 4000
 _CONTOURS = (1, 2, 3, 4)
@@ -46,7 +47,7 @@ def contour_picture(
     """
     _require_dimension(body, law, 2)
     figure, axes = empty_picture(6.4, 6.6)
-    outline = shadow_outline(body, 0, 1) * units
+    outline = projection_outline(body, 0, 1) * units
     noise = law.simulate(DRAWS, np.random.default_rng(0)) * units
     axes.scatter(noise[:, 0], noise[:, 1], s=3, color=BLUE, alpha=0.25, linewidths=0, label="simulated noise at ε = 1")
     for level in _CONTOURS:
@@ -81,7 +82,7 @@ def shadows_picture(
     figure, row = panels(11.4, 4.4, 3)
     noise = law.simulate(DRAWS, np.random.default_rng(0)) * units
     for axes, pair in zip(row, ([0, 1], [0, 2], [1, 2]), strict=True):
-        outline = shadow_outline(body, *pair) * units[pair]
+        outline = projection_outline(body, *pair) * units[pair]
         seen = noise[:, pair]
         axes.scatter(seen[:, 0], seen[:, 1], s=3, color=BLUE, alpha=0.2, linewidths=0, label="simulated noise at ε = 1")
         axes.fill(*outline.T, color=BLUE, alpha=0.4, linewidth=0, label="the body's shadow", zorder=2)
@@ -218,7 +219,7 @@ def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: st
     if first == second:
         raise UnsupportedCombination(f"a shadow needs two different queries, found '{first_query}' twice")
     chosen = plan.mechanism
-    shadow = shadow_of_body(chosen, first, second)
+    shadow = projection_of_body(chosen, first, second)
     reach = np.max(np.abs(shadow), axis=0)
     if not np.all(reach > 0):
         raise UnsupportedCombination("one of these two answers needs no noise, so there is nothing to draw")
@@ -226,9 +227,9 @@ def noise_body_picture(plan: Plan, first_query: str, second_query: str, path: st
     noise = _noise(chosen, first, second)
     colour = colour_of(chosen.name)
     for other in _others(plan):
-        _draw_comparison(axes, other, shadow_of_body(other, first, second), reach)
+        _draw_comparison(axes, other, projection_of_body(other, first, second), reach)
     _draw_polygon(axes, shadow, colour, f"{title_of(chosen.name)} (chosen)", filled=True)
-    moved = _thinned(shadow_of_differences(chosen, first, second))
+    moved = _thinned(projected_differences(chosen, first, second))
     words = "moves by one record, per unit of distance"
     axes.scatter(moved[:, 0], moved[:, 1], s=9, color=INK, linewidths=0, zorder=4, label=words)
     _frame(axes, np.maximum(1.35 * reach, np.quantile(np.abs(noise), 0.985, axis=0)))
@@ -342,18 +343,10 @@ def _draw_noise(axes: Axes, noise: NDArray[np.float64], shadow: NDArray[np.float
         words = f"{len(clipped)} of {len(noise):,} beyond the edge, drawn at it"
         axes.scatter(clipped[:, 0], clipped[:, 1], s=14, marker="x", color=colour, clip_on=False, label=words)
     outline = closed(shadow)
+    sizes = gauges(shadow, noise)
     for share, style in _HELD:
-        size = np.quantile(_gauge(shadow, noise), share)
+        size = np.quantile(sizes, share)
         axes.plot(*(size * outline).T, linestyle=style, linewidth=1, color=INK, label=f"holds {share:.0%} of the noise")
-
-
-def _gauge(polygon: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n,) how many times as large a convex polygon around 0 has to be to hold each point."""
-    sides = np.roll(polygon, -1, axis=0) - polygon
-    normals = np.column_stack([sides[:, 1], -sides[:, 0]])
-    offsets = np.einsum("ij,ij->i", normals, polygon)
-    flat = np.abs(offsets) > 0
-    return np.asarray(np.max(points @ (normals[flat] / offsets[flat, None]).T, axis=1))
 
 
 def _draw_comparison(

@@ -12,7 +12,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 _DIRECTIONS = 720
 
 
-def shadow_of_body(mechanism: AdditiveMechanism, first: int, second: int) -> NDArray[np.float64]:
+def projection_of_body(mechanism: AdditiveMechanism, first: int, second: int) -> NDArray[np.float64]:
     """The corners (h, 2), counter-clockwise, of the unit ball of a mechanism's noise seen on two queries.
 
     In answer units at spend 1. It holds everything by which a change of one record at distance 1 can move the two
@@ -22,7 +22,7 @@ def shadow_of_body(mechanism: AdditiveMechanism, first: int, second: int) -> NDA
     return convex_polygon(np.zeros((1, 2)) if mechanism.law is None else mechanism.law.projection(onto))
 
 
-def shadow_of_differences(mechanism: AdditiveMechanism, first: int, second: int) -> NDArray[np.float64]:
+def projected_differences(mechanism: AdditiveMechanism, first: int, second: int) -> NDArray[np.float64]:
     """The distinct points (n, 2) by which generating pairs move two answers, per unit of distance; both signs."""
     sensitivity = mechanism.sensitivity
     steps = sensitivity.queries.float_steps[[first, second]]
@@ -30,7 +30,7 @@ def shadow_of_differences(mechanism: AdditiveMechanism, first: int, second: int)
     return np.unique(np.vstack([moved, -moved]), axis=0)
 
 
-def shadow_outline(body: ConvexBody, first: int, second: int) -> NDArray[np.float64]:
+def projection_outline(body: ConvexBody, first: int, second: int) -> NDArray[np.float64]:
     """The corners (h, 2) of the body's orthogonal projection on two of its coordinates, counter-clockwise.
 
     A polytope's are its own; another body's lie where neighbouring supporting lines of 720 directions meet, so the

@@ -23,7 +23,7 @@ from dxgeom.report.account import account
 from dxgeom.report.asked import asked
 from dxgeom.report.curves import curves_page
 from dxgeom.report.exactness import Expected, expected
-from dxgeom.report.facts import Facts, Pair, entries_of, facts_of
+from dxgeom.report.facts import Facts, Pair, facts_of
 from dxgeom.report.released import Released, release_of
 from dxgeom.report.rules import hidden, rows_of
 from dxgeom.report.sections import (
@@ -138,8 +138,8 @@ def _known(facts: Facts, rows: tuple[Expected, ...]) -> Iterator[Notice]:
     if coarse:
         names = _some(tuple(f"{row.name} ({plus_minus(row.half_width)})" for row in coarse))
         yield _notice("know", "± is more than a tenth of what is possible:", f"{names}.", 5)
-    if facts.told is not None and facts.told * 2 >= facts.policy.budget:
-        left = facts.policy.budget - facts.told
+    if facts.spent is not None and facts.spent * 2 >= facts.policy.budget:
+        left = facts.policy.budget - facts.spent
         share = "All" if left == 0 else "Half" if left * 2 == facts.policy.budget else "More than half"
         more = "Nothing more can be answered." if left == 0 else f"{amount(Fraction(left))} is left."
         yield _notice("know", f"{share} of the budget is spent.", more, 6)
@@ -228,7 +228,7 @@ def document_of(facts: Facts) -> Document:
 def _answers(ledger: str | Path, history: History, facts: Facts) -> tuple[Released, ...]:
     """The answers to queries that the ledger holds of this policy."""
     found = []
-    for entry in entries_of(facts):
+    for entry in facts.entries:
         content = read_answer(ledger, entry.number) if _is_kept(history, entry.number) else None
         if content is not None:
             with suppress(DataError):  # answers of other mechanisms are in the ledger, too

@@ -222,8 +222,8 @@ def pair_table(facts: Facts, label: str, rows: list[Row]) -> ShownTable:
 
 def _other_spend(facts: Facts) -> tuple[str, float] | None:
     """What was told so far, or else what the planned questions would tell, where that is not the whole budget."""
-    if facts.told:
-        return "Odds, told so far", float(facts.told)
+    if facts.spent:
+        return "Odds, told so far", float(facts.spent)
     if facts.spend is not None and facts.spend != facts.policy.budget:
         return f"Odds, spend {amount(facts.spend)}", float(facts.spend)
     return None
@@ -348,9 +348,9 @@ def _pictures(facts: Facts) -> Iterator[Block]:
     legend = tuple((f"odds up to {amount(band.most)} to 1", (Badge(band.words, band.look),)) for band in BANDS[:-1])
     bands = ShownTable("The words for odds", (ShownColumn("Odds"), ShownColumn("In words")), (*legend, _LAST))
     pairs = [(pair.words, pair.distance) for pair in example_pairs(facts)]
-    told = None if facts.told is None else float(facts.told)
+    spent = None if facts.spent is None else float(facts.spent)
     curve = Picture(
-        guess_curve(pairs, facts.budget, told),
+        guess_curve(pairs, facts.budget, spent),
         "Right guesses of 1,000, at most, between two records that seemed equally likely. The strip shows the words.",
     )
     note = Paragraph(

@@ -174,7 +174,12 @@ def _line_of(facts: Facts, key: str) -> str:
 
 def together(facts: Facts) -> Section:
     """The section."""
-    said: list[Words] = [_farthest(facts), *(tightened_in_words(one, facts.budget) for one in facts.review.tightened)]
+    tightened = (tightened_in_words(one, facts.budget) for one in facts.review.tightened)
+    return combined(facts, [_farthest(facts), *tightened])
+
+
+def combined(facts: Facts, said: list[Words]) -> Section:
+    """The same section of what is said of the farthest two and of rules that lower others; and what holds beside."""
     said += [f"Line {line} changes nothing: {why}." for line, why in idle(facts)]
     if len(said) == 1:
         said.append("No rule lowers what another one states, and none is idle.")
@@ -245,12 +250,12 @@ def summary(facts: Facts) -> tuple[str | Strong, ...]:
 
 def head(facts: Facts) -> tuple[tuple[str, Words], ...]:
     """A few facts at the head."""
-    told, budget = facts.told, facts.policy.budget
-    spent = f"{amount(budget)}" if told is None else f"{amount(told)} of {amount(budget)} spent"
+    spent, budget = facts.spent, facts.policy.budget
+    used = f"{amount(budget)}" if spent is None else f"{amount(spent)} of {amount(budget)} spent"
     return (
         ("Records", _records(facts)),
         ("Hidden attributes", ", ".join(_hidden(facts)) or "none"),
-        ("Budget", spent),
+        ("Budget", used),
         ("Policy file", (facts.policy.file.rsplit("/", 1)[-1], " ", Code(facts.policy.fingerprint[:12]))),
     )
 

@@ -14,7 +14,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
 from dxgeom.mechanisms.statistics.statistic_release import entry_sensitivities, norm_sensitivities
-from dxgeom.report.projection import closed, shadow_outline
+from dxgeom.report.projection import closed, projection_outline
 
 _CELLS = 240
 _RECORDS = 700
@@ -33,7 +33,7 @@ def adjacent_outputs_picture(outputs: AdjacentOutputs, names: tuple[str, str], p
         raise UnsupportedCombination(f"this picture is of two entries, the statistic has {outputs.dimension}")
     steps = np.array([float(step) for step in outputs.steps])
     moves = _moves(outputs) * steps
-    hull = shadow_outline(enclosing_polytope(outputs, _NEAR).body, 0, 1) * steps
+    hull = projection_outline(enclosing_polytope(outputs, _NEAR).body, 0, 1) * steps
     exact = norm_sensitivities(outputs)
     own = np.array([float(each.upper) for each in entry_sensitivities(outputs)])
     radii = (

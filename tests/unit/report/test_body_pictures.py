@@ -19,7 +19,7 @@ from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise
 from dxgeom.report.pictures import contour_picture, shadows_picture, solid_picture
-from dxgeom.report.projection import shadow_outline
+from dxgeom.report.projection import projection_outline
 from dxgeom.report.statistic_pictures import adjacent_outputs_picture
 
 pytestmark = pytest.mark.long
@@ -48,21 +48,21 @@ def area(corners):
 
 
 def test_the_shadow_of_a_box_is_a_rectangle():
-    corners = shadow_outline(Box(np.array([3.0, 0.5, 2.0])), 2, 0)
+    corners = projection_outline(Box(np.array([3.0, 0.5, 2.0])), 2, 0)
     assert area(corners) == pytest.approx(4 * 2 * 3)
     assert np.abs(corners).max(axis=0) == pytest.approx([2, 3])
 
 
 def test_the_shadow_of_an_ellipsoid_is_an_ellipse():
     axes = np.array([[3.0, 1, 0], [0, 1, 0], [1, 0, 2]])
-    corners = shadow_outline(Ellipsoid(axes), 0, 2)
+    corners = projection_outline(Ellipsoid(axes), 0, 2)
     exact = np.pi * np.sqrt(np.linalg.det((axes @ axes.T)[np.ix_([0, 2], [0, 2])]))
     assert exact <= area(corners) <= exact * (1 + 5e-5)
 
 
 @pytest.mark.parametrize("body", [polytope(), CrossPolytope(np.array([3.0, 0.5, 2.0]))], ids=["polytope", "cross"])
 def test_shadows_reach_as_far_as_their_bodies(body):
-    corners = shadow_outline(body, 0, 1)
+    corners = projection_outline(body, 0, 1)
     angles = np.linspace(0, 2 * np.pi, 50)
     flat = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     directions = np.column_stack([flat, np.zeros(len(flat))])
@@ -73,7 +73,7 @@ def test_shadows_reach_as_far_as_their_bodies(body):
 @pytest.mark.parametrize("pair", [(0, 0), (0, 3), (-1, 0)])
 def test_a_shadow_needs_two_coordinates_of_the_body(pair):
     with pytest.raises(UnsupportedCombination, match="two different coordinates"):
-        shadow_outline(polytope(), *pair)
+        projection_outline(polytope(), *pair)
 
 
 @pytest.mark.parametrize(

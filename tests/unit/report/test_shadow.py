@@ -14,7 +14,7 @@ from reference.project import POLICIES
 
 import dxgeom as dx
 from dxgeom.planner.plan import Plan
-from dxgeom.report.projection import convex_polygon, shadow_of_body, shadow_of_differences
+from dxgeom.report.projection import convex_polygon, projected_differences, projection_of_body
 
 MECHANISMS = ("hull", "laplace", "epsilon-dp")
 
@@ -43,8 +43,8 @@ def points_plan(mechanism: str, seed: int) -> Plan:
 
 def check_shadows_hold_differences(plan: Plan) -> None:
     for first, second in permutations(range(plan.queries.count), 2):
-        polygon = shadow_of_body(plan.mechanism, first, second)
-        moved = shadow_of_differences(plan.mechanism, first, second)
+        polygon = projection_of_body(plan.mechanism, first, second)
+        moved = projected_differences(plan.mechanism, first, second)
         assert np.min(depth(polygon, moved)) >= -1e-9 * np.abs(polygon).max()
 
 
@@ -63,15 +63,15 @@ def test_the_shadow_of_real_queries_holds_the_shadow_of_every_difference(mechani
 def test_the_shadow_of_the_hull_is_the_hull_of_the_differences_and_no_larger(seed: int) -> None:
     plan = points_plan("hull", seed)
     for first, second in permutations(range(plan.queries.count), 2):
-        polygon = shadow_of_body(plan.mechanism, first, second)
-        tight = convex_polygon(shadow_of_differences(plan.mechanism, first, second))
+        polygon = projection_of_body(plan.mechanism, first, second)
+        tight = convex_polygon(projected_differences(plan.mechanism, first, second))
         assert np.min(depth(tight, polygon)) >= -1e-6 * np.abs(polygon).max()
 
 
 def test_the_shadow_of_a_laplace_body_is_a_diamond_of_its_scales() -> None:
     plan = clinic_plan("laplace")
     scales = np.sqrt(plan.mechanism.variances() / 2)
-    polygon = shadow_of_body(plan.mechanism, 0, 2)
+    polygon = projection_of_body(plan.mechanism, 0, 2)
     diamond = [[-scales[0], 0], [0, -scales[2]], [scales[0], 0], [0, scales[2]]]
     assert polygon == pytest.approx(np.array(diamond), rel=1e-3)
 
@@ -79,7 +79,7 @@ def test_the_shadow_of_a_laplace_body_is_a_diamond_of_its_scales() -> None:
 def test_two_answers_that_need_no_noise_have_a_point_for_a_shadow() -> None:
     metric = dx.verify_metric(np.array([[0.0, 1.0], [1.0, 0.0]]))
     plan = dx.plan(metric, dx.LinearQueries.from_matrix(["all", "twice all"], [[1, 1], [2, 2]]))
-    assert shadow_of_body(plan.mechanism, 0, 1).tolist() == [[0.0, 0.0]]
+    assert projection_of_body(plan.mechanism, 0, 1).tolist() == [[0.0, 0.0]]
 
 
 @given(arrays(np.int64, st.tuples(st.integers(1, 30), st.just(2)), elements=st.integers(-6, 6)))

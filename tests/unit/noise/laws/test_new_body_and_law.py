@@ -27,7 +27,7 @@ from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.numeric.exact_numbers import rational
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.report.projection import shadow_of_body
+from dxgeom.report.projection import projection_of_body
 
 FORMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
 
@@ -134,7 +134,7 @@ def test_a_new_body_is_planned_proved_released_and_drawn(registered):
     squares = (draws - [3, 7]) ** 2
     assert np.all(np.abs(squares.mean(axis=0) - plan.mechanism.variances()) <= 6 * squares.std(axis=0) / 20_000**0.5)
     assert len(plan.release(counts, ledger=":memory:", spend=1).values) == 2
-    shadow = shadow_of_body(plan.mechanism, 0, 1)
+    shadow = projection_of_body(plan.mechanism, 0, 1)
     assert np.abs(shadow).max() == pytest.approx(1, rel=1e-3)
 
 
