@@ -121,7 +121,7 @@ class WeightTables(Sealed):
         codes = np.unravel_index(places[there], self.shape)
         for table in self.tables:
             cells = [own[codes[axis]] for axis, own in zip(table.axes, table.classes, strict=True)]
-            at = np.ravel_multi_index(cells, table.shape) if cells else np.zeros(np.sum(there), dtype=np.int64)
+            at = np.ravel_multi_index(cells, table.shape) if cells else np.zeros(int(there.sum()), dtype=np.int64)
             weights[np.ix_(there, table.queries)] = table.flat.T[at]
         return weights
 
