@@ -71,3 +71,10 @@ def test_what_needs_a_count_of_every_record_type_says_so():
     short = dx.queries_from_dict({"queries": [{"marginal": ["a0", "a1"]}]}, policy(3))
     wide = dx.LinearQueries.marginals(own.universe, [["a0", "a1"]])
     assert wide.names == short.names
+
+
+def test_of_a_wrong_file_only_what_is_wrong_is_told():
+    asked = [*ASKED, {"count": "a0 = 1"}, {"sum": "a99"}, {"table": ["a0", "a1"]}]
+    with pytest.raises(dx.QueryError) as caught:
+        dx.queries_from_dict({"records": 300, "queries": asked}, policy(40))
+    assert [one.code for one in caught.value.diagnostics] == ["DX202", "DX201", "DX200"]
