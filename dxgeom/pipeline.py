@@ -45,6 +45,8 @@ def compile_and_release(
     the noise is drawn.
     """
     require(policy, (str, Path, Policy), "policy", "name a policy file, or load one with dx.load_policy")
+    if not isinstance(queries, (str, Path)):
+        kind_of(queries)  # before any file is read
     loaded = policy if isinstance(policy, Policy) else load_policy(policy)
     asked = load_queries(queries, loaded, records) if isinstance(queries, (str, Path)) else queries
     said: dict[str, Any] = {"objective": objective, "mechanism": mechanism, "spend": spend}

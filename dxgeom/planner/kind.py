@@ -78,12 +78,12 @@ class QuestionKind(ABC, Generic[Question]):
             )
 
 
-def kind_of(question: object) -> QuestionKind[Any]:
-    """The kind of what is asked. Raises: WrongArgument for what is no question."""
+def kind_of(question: object, called: str = "queries") -> QuestionKind[Any]:
+    """The kind of what is asked. ``called``: the argument that it came as. Raises: WrongArgument for no question."""
     found: QuestionKind[Any] | None = registry.kind_of(question)
     if found is None:
         raise WrongArgument(
-            f"'queries' is of type LinearQueries; found {described(question)}: load them with dx.load_queries, or use "
+            f"'{called}' is of type LinearQueries; found {described(question)}: load them with dx.load_queries, or use "
             "dx.LinearQueries.from_matrix"
         )
     return found

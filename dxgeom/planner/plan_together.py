@@ -164,7 +164,7 @@ def _require(workloads: object, errors: object, importance: object) -> None:
     if not listed:
         raise UnsupportedCombination("'workloads' is an empty list: give at least one")
     for one in listed:
-        if not kind_of(one).counts:
+        if not kind_of(one, "workloads").counts:
             raise WrongArgument(
                 f"'workloads' are queries of counts and sums, as dx.load_queries returns; found {described(one)}"
             )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         HistogramMechanism as HistogramMechanism,
         RowReader as RowReader,
         TableReader as TableReader,
+        require_counts_of as require_counts_of,
         require_own_records as require_own_records,
     )
     from dxgeom.mechanisms.contract.secret_mechanism import (

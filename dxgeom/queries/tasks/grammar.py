@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from dxgeom.kinds import registry
-from dxgeom.kinds.registry import kind_of
 from dxgeom.policy.source.text import PolicyText
-from dxgeom.policy.source.yaml_tree import Mapping, Node
+from dxgeom.policy.source.yaml_tree import Mapping, Node, kind_of
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader
 from dxgeom.queries.tasks.well_formed import well_formed
 from dxgeom.universe.tasks.asked import AskedTask

@@ -53,7 +53,7 @@ def test_a_number_of_records_an_importance_and_errors_go_with_them(few):
 def test_what_boxes_do_not_heed_is_refused_as_before(few):
     own = policy(CHANGE)
     asked = dx.queries_from_dict({"queries": [{"prefixes": "x"}]}, own)
-    for said in ({"published": True}, {"mechanism": "laplace"}, {"records": 100}):
+    for said in ({"search": dx.Search(published=True)}, {"mechanism": "laplace"}, {"records": 100}):
         with pytest.raises(TooLarge, match="are not laid out"):
             dx.plan(own.compile(), asked, **said)
     sums = dx.queries_from_dict({"queries": [{"prefixes": "x"}, {"sum": "x"}]}, own)
