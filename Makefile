@@ -46,7 +46,7 @@ test-long: .venv/ready
 	$(PYTEST) -n auto --dist load --maxschedchunk 1 -rs -m long
 
 # Writers of one ledger, and releases, killed a thousand times; audits of a hundred thousand fits, of ten million draws, and
-# of a million answers of every family through releases; random tables of people on every engine, counted by hand.
+# of a million quantiles, of a million answers of every family through releases; random tables of people on every engine, counted by hand.
 soak: .venv/ready .venv-services/ready
 	DXGEOM_KILLS=1000 $(PYTEST) -m "" tests/unit/ledger/test_ledger_processes.py -k killed
 	DXGEOM_KILLS=250 $(PYTEST) -m "" -n auto tests/unit/ledger/test_answers_of_killed_processes.py -k "ends or begins"
@@ -58,6 +58,7 @@ soak: .venv/ready .venv-services/ready
 	DXGEOM_MUTATED_LEDGERS=1500 $(PYTEST) -m "" tests/unit/ledger/test_mutated_files.py
 	DXGEOM_FITS=100000 $(PYTEST) -m long tests/unit/learning/test_objective_perturbation.py -k audit
 	DXGEOM_MILLION_DRAWS=10 $(PYTEST) -m long -s tests/statistical/test_rounded_gaussian.py
+	DXGEOM_QUANTILES=1000000 $(PYTEST) -m long -n auto tests/statistical/test_quantile_law.py
 	DXGEOM_ANSWERS=1000000 $(PYTEST) -m long -n auto -rP tests/statistical/test_audits_through_release.py
 	DXGEOM_TABLES=100 $(PYTEST) -m "not service" -n auto tests/laws/test_*people_by_brute_force.py
 	DXGEOM_TABLES=100 DXGEOM_MUST_RUN=postgres,spark .venv-services/bin/python -m pytest -m service tests/laws/test_*people_by_brute_force.py
