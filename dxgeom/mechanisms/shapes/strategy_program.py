@@ -212,12 +212,20 @@ def loads_of(points: NDArray[np.float64], strategy: NDArray[np.float64]) -> NDAr
     return loads
 
 
+_ROUNDING = 2.0**-40
+"""Relative, of the length of a column."""
+
+
 def spread_of(strategy: NDArray[np.float64]) -> float:
-    """‖A⁺‖² (Frobenius), half the total squared error of Laplace noise at scale 1 on A; ∞ below rank m."""
-    try:
-        return float(np.sum(np.linalg.inv(np.linalg.qr(strategy, mode="r")) ** 2))
-    except np.linalg.LinAlgError:
+    """‖A⁺‖² (Frobenius), half the total squared error of Laplace noise at scale 1 on A; ∞ below rank m.
+
+    A column of which rounding alone is left beside the ones before it counts as none: what is left, machines differ in.
+    """
+    triangle = np.linalg.qr(strategy, mode="r")
+    least = _ROUNDING * np.linalg.norm(strategy, axis=0)
+    if len(triangle) < strategy.shape[1] or not (np.abs(triangle.diagonal()) > least).all():
         return np.inf
+    return float(np.sum(np.linalg.inv(triangle) ** 2))
 
 
 def heaviest_points(points: NDArray[np.float64], strategy: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -60,6 +60,17 @@ def test_the_spread_of_rows_that_do_not_reach_everywhere_is_infinite():
     assert spread_of(np.array([[1.0, 0.0], [2.0, 0.0]])) == np.inf
 
 
+@given(st.integers(0, 10**9), st.integers(2, 6), st.integers(2, 9))
+def test_rows_that_rounding_alone_makes_reach_everywhere_do_not(seed, columns, count):
+    """Thirds and sevenths of integers of too small a rank: what a triangle's corner holds differs between machines."""
+    generator = np.random.default_rng(seed)
+    small = generator.integers(1, columns)
+    rows = (
+        generator.integers(-3, 4, (count, small)) @ generator.integers(-2, 3, (small, columns)) / (3 + 4 * (seed % 2))
+    )
+    assert spread_of(rows) == np.inf
+
+
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4))
 def test_a_pseudo_inverse_lies_within_its_radius(seed, rows, more):
     generator = np.random.default_rng(seed)
