@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, cast, final
+from typing import Any, Final, cast, final
 
-from dxgeom.mechanisms.selection.small_databases import SmallDatabase, SmallDatabaseMechanism, small_database
+from dxgeom.mechanisms.selection.small_databases import SmallDatabase, small_database
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.noisy_maximum import SelectionLaw
-from dxgeom.numeric.sealed import canonical_digest
-from dxgeom.planner.amounts import Amount
+from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.planner.releases.rehearsal import RECORDS
-from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.queries import LinearQueries
@@ -21,71 +19,57 @@ from dxgeom.universe.tasks.asked import DatabaseTask
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class DatabasePlan(Releasable[SyntheticAnswers]):
-    """How a small database is picked. ``records``: the public number of records, None where nobody says."""
+class SmallDatabasePlans(PlanKind):
+    """A small database, picked among all of its size."""
 
+    called = "a small database"
     makes_records = True
 
-    asked: DatabaseTask
-    mechanism: SmallDatabaseMechanism = field(repr=False)
-    records: int | None
+    def queries(self, plan: Plan) -> LinearQueries:
+        workload: LinearQueries = plan.question.workload
+        return workload
 
-    @property
-    def queries(self) -> LinearQueries:
-        return self.asked.workload
+    def purpose(self, plan: Plan) -> str:
+        return f"a database of {plan.question.rows} records for {plan.queries.count} queries"
 
-    @cached_property
-    def fingerprint(self) -> str:
-        return canonical_digest("plan of a small database", self.mechanism.fingerprint, self.asked.fingerprint)
+    def answers(self, plan: Plan, answer: SmallDatabase, spend: Fraction, records: int | None) -> SyntheticAnswers:
+        return SyntheticAnswers(plan.question, answer, plan.mechanism, spend, plan.question.rows)
 
-    def _releasing(self) -> Releasing[SyntheticAnswers]:
-        purpose = f"a database of {self.asked.rows} records for {self.asked.workload.count} queries"
-        return Releasing(self.mechanism, purpose, self._said, self._blank(self.records or RECORDS), self.records)
+    def blank(self, plan: Plan, records: int | None) -> SmallDatabase:
+        return SmallDatabase((0,) * plan.question.rows, records or plan.records or RECORDS, plan.mechanism.queries)
 
-    def _blank(self, records: int) -> SmallDatabase:
-        return SmallDatabase((0,) * self.asked.rows, records, self.mechanism.queries)
-
-    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
-        number = records or self.records
+    def known(self, plan: Plan, spend: Fraction, records: int | None) -> ShownAnswers:
+        number = records or plan.records
         if number is None:
             raise Unknown(
                 "how far off a small database is grows with the number of records", "half_widths(records=...) takes it"
             ).refusal
-        return self._said(self._blank(number), spend, number)
+        return self.blank_answers(plan, spend, number)
 
-    def _said(self, made: SmallDatabase, spend: Fraction, records: int | None) -> SyntheticAnswers:
-        del records
-        return SyntheticAnswers(self.asked, made, self.mechanism, spend, self.asked.rows)
-
-    def error_bound(self, spend: Amount | None = None, level: float = 0.95, records: int | None = None) -> float:
-        """With probability *at least* ``level`` no answer is further from the truth than this, whatever the data."""
-        return self.mechanism.error_bound(records or self.records or RECORDS, level, self.spend_of_figures(spend))
-
-    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
-        number = (
-            f"{self.records:,} records" if self.records else f"{RECORDS:,} records (nobody says how many there are)"
-        )
-        bound = self.error_bound(spend, level)
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        number = records or plan.records
+        told = f"{number:,} records" if number else f"{RECORDS:,} records (nobody says how many there are)"
+        bound = plan.mechanism.error_bound(number or RECORDS, level, spend)
         return (
-            f"proved: with {number} none of {self.asked.workload.count} answers is off by more than {bound:.4g}, with "
+            f"proved: with {told} none of {plan.queries.count} answers is off by more than {bound:.4g}, with "
             f"probability {level:g} for all at once",
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def facts(self, plan: Plan) -> dict[str, Any]:
         return {
-            "kind": self.asked.word,
-            "queries": list(self.asked.workload.names),
-            "rows": self.asked.rows,
-            "law": self.mechanism.law,
-            "databases": self.mechanism.databases,
-            "changed_queries": self.mechanism.planned is not None,
-            "fingerprint": self.fingerprint,
+            "queries": list(plan.queries.names),
+            "rows": plan.question.rows,
+            "law": plan.mechanism.law,
+            "databases": plan.mechanism.databases,
+            "changed_queries": plan.mechanism.planned is not None,
         }
 
 
-def plan_database(metric: VerifiedMetric, asked: DatabaseTask, records: int | None) -> DatabasePlan:
+SMALL_DATABASE: Final = SmallDatabasePlans()
+
+
+def plan_database(metric: VerifiedMetric, asked: DatabaseTask, records: int | None) -> Plan:
     """The plan of a small database. Raises: as :func:`dxgeom.small_database`."""
     law = cast(SelectionLaw, asked.law)
     made = small_database(metric, asked.workload, law=law, records=records, rows=asked.rows)
-    return DatabasePlan(asked, made, records)
+    return Plan(SMALL_DATABASE, metric, asked, made, records)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -15,10 +13,9 @@ from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model, requ
 from dxgeom.mechanisms.synthetic.multiplicative_weights import Mwem, mwem
 from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.sealed import canonical_digest
-from dxgeom.planner.amounts import Amount
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.planner.releases.rehearsal import RECORDS
-from dxgeom.planner.releases.releasable import Releasable, Releasing
 from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.queries import LinearQueries
@@ -26,83 +23,68 @@ from dxgeom.universe.tasks.asked import SynthesisTask
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class SynthesisPlan(Releasable[SyntheticAnswers]):
-    """How synthetic records are learnt. ``records``: the public number of records, None where nobody says."""
+class SynthesisPlans(PlanKind):
+    """Synthetic records by multiplicative weights."""
 
+    called = "synthetic records"
     makes_records = True
     no_errors = Unknown(
         "how far off synthetic records are is proved of what was measured", "it is told with the answers"
     )
 
-    asked: SynthesisTask
-    weights: Mwem = field(repr=False)
-    records: int | None
+    def queries(self, plan: Plan) -> LinearQueries:
+        workload: LinearQueries = plan.question.workload
+        return workload
 
-    @cached_property
-    def mechanism(self) -> Mechanism[Any, SyntheticHistogram]:
-        """What is released: the weights, or what a graphical model makes of their measurements."""
-        if self.asked.estimate == "weights":
-            return self.weights
-        return followed_by(self.weights, by_graphical_model, f"mwem, {self.asked.estimate}")
+    def purpose(self, plan: Plan) -> str:
+        return f"synthetic records for {plan.queries.count} queries by {plan.mechanism.name}"
 
-    @property
-    def queries(self) -> LinearQueries:
-        return self.asked.workload
+    def answers(self, plan: Plan, answer: SyntheticHistogram, spend: Fraction, records: int | None) -> SyntheticAnswers:
+        asked: SynthesisTask = plan.question
+        rows = answer.records if asked.rows is None else asked.rows
+        return SyntheticAnswers(asked, answer, None, spend, rows, asked.estimate)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        return canonical_digest("plan of synthetic records", self.mechanism.fingerprint, self.asked.fingerprint)
-
-    def _releasing(self) -> Releasing[SyntheticAnswers]:
-        purpose = f"synthetic records for {self.asked.workload.count} queries by {self.mechanism.name}"
-        return Releasing(self.mechanism, purpose, self._said, self._blank(), self.records)
-
-    def _said(self, made: SyntheticHistogram, spend: Fraction, records: int | None) -> SyntheticAnswers:
-        del records
-        rows = made.records if self.asked.rows is None else self.asked.rows
-        return SyntheticAnswers(self.asked, made, None, spend, rows, self.asked.estimate)
-
-    def _blank(self) -> SyntheticHistogram:
+    def blank(self, plan: Plan, records: int | None) -> SyntheticHistogram:
         """A histogram that was made of nothing: the public start, and one measurement of no query of the data."""
-        name, count = self.asked.workload.names[0], self.asked.workload.count
-        nothing = Measurement(0, True, 0, name, Fraction(0), 1.0, Fraction(1), 0.0)
-        look = LastLook(np.zeros(count), 1.0)
-        return SyntheticHistogram(self.weights.start, self.weights.asked, self.records or RECORDS, (nothing,), look)
+        weights: Mwem = plan.decided
+        nothing = Measurement(0, True, 0, plan.queries.names[0], Fraction(0), 1.0, Fraction(1), 0.0)
+        look = LastLook(np.zeros(plan.queries.count), 1.0)
+        return SyntheticHistogram(weights.start, weights.asked, plan.records or RECORDS, (nothing,), look)
 
-    def rounds_at(self, spend: Amount | None = None, records: int | None = None) -> int:
-        """The rounds at a spend, 0 where everything is measured at once; reads no data."""
-        return self.weights.rounds_for(records or self.records or RECORDS, self.spend_of_figures(spend))
-
-    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
-        rounds = self.rounds_at(spend)
-        number = (
-            f"{self.records:,} records" if self.records else f"{RECORDS:,} records (nobody says how many there are)"
-        )
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        weights: Mwem = plan.decided
+        number = records or plan.records
+        rounds = weights.rounds_for(number or RECORDS, spend)
+        told = f"{number:,} records" if number else f"{RECORDS:,} records (nobody says how many there are)"
         how = f"in {rounds} rounds" if rounds else "all at once"
         return (
-            f"with {number}, {self.asked.workload.count} queries are measured {how}; how far off each answer can be, "
+            f"with {told}, {plan.queries.count} queries are measured {how}; how far off each answer can be, "
             f"with probability {level:g} for all at once, is proved of what was measured and told beside it",
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def facts(self, plan: Plan) -> dict[str, Any]:
+        asked: SynthesisTask = plan.question
         return {
-            "kind": self.asked.word,
-            "queries": list(self.asked.workload.names),
-            "rounds": self.asked.rounds,
-            "rows": self.asked.rows,
-            "estimate": self.asked.estimate,
-            "mechanism": self.mechanism.name,
-            "fingerprint": self.fingerprint,
+            "queries": list(asked.workload.names),
+            "rounds": asked.rounds,
+            "rows": asked.rows,
+            "estimate": asked.estimate,
+            "mechanism": plan.mechanism.name,
         }
 
 
-def plan_synthesis(metric: VerifiedMetric, asked: SynthesisTask, records: int | None) -> SynthesisPlan:
-    """The plan of synthetic records.
+SYNTHESIS: Final = SynthesisPlans()
+
+
+def plan_synthesis(metric: VerifiedMetric, asked: SynthesisTask, records: int | None) -> Plan:
+    """The plan of synthetic records: of the weights, or of what a graphical model makes of their measurements.
 
     Raises: as :func:`dxgeom.mwem`; UnsupportedCombination, MissingExtra where a graphical model cannot be estimated.
     """
     weights = mwem(metric, asked.workload, rounds=asked.rounds)
     if asked.estimate == "mbi":
         require_whole_marginals(weights.asked)
-    return SynthesisPlan(asked, weights, records)
+    made: Mechanism[Any, SyntheticHistogram] = weights
+    if asked.estimate != "weights":
+        made = followed_by(weights, by_graphical_model, f"mwem, {asked.estimate}")
+    return Plan(SYNTHESIS, metric, asked, made, records, decided=weights)
