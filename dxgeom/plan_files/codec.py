@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
@@ -19,10 +21,12 @@ from dxgeom.policy.policy import Policy
 class Codec(ABC):
     """The plan files of one kind of question.
 
-    ``planned``: the kind of its plans; ``document``: the fields of its files.
+    ``planned``: the kind of its plans; ``document``: the fields of its files; ``decided_by``: which of these say what
+    was decided, and what they are called in words.
     """
 
     planned: ClassVar[PlanKind]
+    decided_by: ClassVar[Mapping[str, str]] = MappingProxyType({"objective": "objective"})
     document: ClassVar[type[BaseModel]]
 
     @abstractmethod

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, final
+from typing import Any, NamedTuple, final
 
+from dxgeom.plan_files.codec import codec_of_plan
 from dxgeom.plan_files.document import path_text
 from dxgeom.planner.plan import Plan
 
 _LONGEST = 60
 _SAME = 1e-9
-_DECIDED: Final = {"objective": "objective", "forms": "forms", "parts": "tasks"}
-"""Fields of files that say what was decided, and what they are called in words."""
 
 
 class ErrorChange(NamedTuple):
@@ -102,10 +101,11 @@ def _of_mechanisms(old: Plan, new: Plan) -> Iterator[str]:
         yield f"mechanism: was {before.name} and is {after.name}"
     elif before.fingerprint != after.fingerprint:
         yield f"mechanism: {after.name} as before, with other numbers"
-    said, then = old.document.model_dump(), new.document.model_dump()
-    if type(old.document) is type(new.document):
-        for name in (name for name in _DECIDED if name in said):
-            yield from (f"{_DECIDED[name]}: {change}" for change in _changes(said[name], then[name], ()))
+    codec = codec_of_plan(old)
+    if codec is not None and codec is codec_of_plan(new):
+        said, then = old.document.model_dump(), new.document.model_dump()
+        for name, word in codec.decided_by.items():
+            yield from (f"{word}: {change}" for change in _changes(said[name], then[name], ()))
     if old.spend != new.spend:
         yield f"spend: was {_told(old.spend)} and is {_told(new.spend)}"
 
@@ -120,8 +120,7 @@ def _of_errors(old: Plan, new: Plan) -> Iterator[ErrorChange]:
 
 def _errors(plan: Plan) -> dict[str, float]:
     """By query, of noise on listed ones; what quantiles are off by has no such number, and tasks say theirs."""
-    of_each = hasattr(plan.document, "mechanism")
-    return dict(zip(plan.queries.names, plan.rmse().tolist(), strict=True)) if of_each else {}
+    return dict(zip(plan.queries.names, plan.rmse().tolist(), strict=True)) if plan.answers_a_list else {}
 
 
 def _error_in_words(change: ErrorChange) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -54,6 +55,7 @@ class QuantileCodec(PartCodec):
     """Plans of quantiles: the forms are the file's."""
 
     planned, document, part = QUANTILES, QuantilePlanDocument, FormsPart
+    decided_by = MappingProxyType({"forms": "forms"})
     missing = "there are forms for each query of quantiles"
 
     def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:

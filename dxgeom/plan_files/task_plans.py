@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -55,6 +56,7 @@ class TaskCodec(Codec):
     """Plans of tasks: what was decided for each is the file's."""
 
     planned, document = TASKS, TaskPlanDocument
+    decided_by = MappingProxyType({"parts": "tasks"})
 
     def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:
         each = zip(plan.question.parts, plan.parts, strict=True)

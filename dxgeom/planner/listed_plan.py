@@ -31,6 +31,7 @@ from dxgeom.planner.words import (
     currency_lines,
     each_query,
     of_currency,
+    overview_of,
     reason_of,
     row_of,
     search_lines,
@@ -75,7 +76,8 @@ class ListedPlans(PlanKind):
         return LinearAnswers(plan.queries, plan.mechanism, answer, spend, records)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[Fraction, ...]:
-        return tuple(Fraction(0) for _ in plan.queries.names)
+        blank: tuple[Fraction, ...] = (Fraction(0),) * plan.queries.count
+        return blank
 
     def fingerprint(self, plan: Plan) -> str:
         meaning = [plan.mechanism.fingerprint, plan.queries.fingerprint, repr(plan.objective)]
@@ -228,8 +230,6 @@ class ListedPlans(PlanKind):
 
     def overview(self, plan: Plan, spend: Fraction, level: float) -> PlanOverview:
         """What it was compared with, and what to expect of each answer."""
-        from dxgeom.planner.listed_overview import overview_of  # of use to whoever looks
-
         return overview_of(plan, spend, level)
 
 

@@ -250,7 +250,8 @@ class BoxPlans(NoiseInParts):
         return BoxAnswers(plan.mechanism, np.array(answer), spend, records)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[float, ...]:
-        return tuple(0.0 for _ in range(plan.queries.count))
+        blank: tuple[float, ...] = (0.0,) * plan.queries.count
+        return blank
 
     def sizes(self, plan: Plan) -> dict[str, Any]:
         measured = list(map(_in_words, plan.mechanism.factors))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
     from dxgeom.metrics.verification import VerifiedMetric
     from dxgeom.planner.candidates import CandidateResult
-    from dxgeom.planner.comparing.comparison import CandidateComparison
-    from dxgeom.planner.currencies import CurrencyComparison
-    from dxgeom.planner.objectives.objective import UnitError
 
 
 @final
@@ -45,6 +42,20 @@ class PlanFile:
     digest: str
     document: Any = field(repr=False)
     text: Callable[[], str] = field(repr=False)
+
+
+Said = TypeVar("Said")
+
+
+def of_kind(hook: Callable[[PlanKind, Plan], Said]) -> cached_property[Said]:
+    """What the plan's kind says of it, with the same words about it; found when it is first asked for."""
+
+    def found(plan: Plan) -> Said:
+        said: Said = getattr(plan.kind, hook.__name__)(plan)
+        return said
+
+    found.__doc__ = hook.__doc__
+    return cached_property(found)
 
 
 @final
@@ -77,38 +88,37 @@ class Plan(Pictured):
     decided: Any = field(default=None, repr=False)
     file: PlanFile | None = field(default=None, kw_only=True)
 
+    chosen = of_kind(PlanKind.chosen)
+    family = of_kind(PlanKind.family)
+    tasks = of_kind(PlanKind.tasks)
+    warnings = of_kind(PlanKind.warnings)
+    kept = of_kind(PlanKind.kept)
+    compared_at = of_kind(PlanKind.compared_at)
+    wants_errors = of_kind(PlanKind.wants_errors)
+    least_spend = of_kind(PlanKind.least_spend)
+    totals = of_kind(PlanKind.totals)
+    queries = of_kind(PlanKind.queries)
+    objective = of_kind(PlanKind.objective)
+    loss = of_kind(PlanKind.loss)
+    lower_bound = of_kind(PlanKind.lower_bound)
+    predicted_mse = of_kind(PlanKind.predicted_mse)
+    comparison = of_kind(PlanKind.comparison)
+    candidates = of_kind(PlanKind.candidates)
+    noise = of_kind(PlanKind.noise)
+    covariance_gap = of_kind(PlanKind.covariance_gap)
+    bounds = of_kind(PlanKind.bounds)
+    currencies = of_kind(PlanKind.currencies)
+    units = of_kind(PlanKind.units)
+    bias_in_words = of_kind(PlanKind.bias_in_words)
+    purpose = of_kind(PlanKind.purpose)
+    question_in_words = of_kind(PlanKind.question_in_words)
+    fingerprint = of_kind(PlanKind.fingerprint)
+    records_of = of_kind(PlanKind.records_of)
+
     @cached_property
     def plan(self) -> Plan:
         """The same plan as it is without its file: of no stated spend."""
         return self if self.file is None else replace(self, file=None)
-
-    @property
-    def kept(self) -> Plan:
-        """The plan that a plan file holds.
-
-        Raises: UnsupportedCombination where none does.
-        """
-        return self.kind.kept(self)
-
-    @property
-    def chosen(self) -> Plan:
-        """Of several families the plan of the one that was taken; of any other plan itself."""
-        return self.kind.chosen(self)
-
-    @property
-    def family(self) -> str | None:
-        """The family that was named, or that has the smallest proved bound; None where none were compared."""
-        return self.kind.family(self)
-
-    @property
-    def tasks(self) -> Any:
-        """The tasks, each by its name with its share; None of what is no plan of tasks."""
-        return self.kind.tasks(self)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What to know of the choice, in sentences."""
-        return self.kind.warnings(self)
 
     @property
     def policy(self) -> Any:
@@ -125,30 +135,11 @@ class Plan(Pictured):
         """That of the plan's file; None where it was planned here."""
         return None if self.file is None else self.file.digest
 
-    @cached_property
-    def compared_at(self) -> Fraction | None:
-        """The spend at which forms were compared; None where none were."""
-        return self.kind.compared_at(self)
-
     @property
     def spend(self) -> Fraction | None:
         """What the plan's file states, None where that leaves it open; where it was planned here, at which spend forms
         were compared."""
         return self.compared_at if self.file is None else self.file.spend
-
-    @property
-    def wants_errors(self) -> bool:
-        """Whether certain errors were asked for."""
-        return self.kind.wants_errors(self)
-
-    @property
-    def least_spend(self) -> Fraction | None:
-        """The smallest spend, rounded up to six digits, at which every answer has the error that was asked for; of
-        tasks None where none was.
-
-        Raises: UnsupportedCombination when none was, or rounding to the lattice alone exceeds one.
-        """
-        return self.kind.least_spend(self)
 
     def at_spend(self, spend: Amount | None = None) -> Fraction:
         """The spend of a release, by the rule above.
@@ -196,11 +187,6 @@ class Plan(Pictured):
         changed queries; infinite where that grows with a number of records that was not stated."""
         return self.kind.known(self, Fraction(1), None).biases
 
-    @property
-    def predicted_mse(self) -> float:
-        """Total mean squared error over all answers at spend 1."""
-        return self.kind.predicted_mse(self)
-
     def statements(self, spend: Amount | None = None, level: float = 0.95, records: int | None = None) -> Sequence[Any]:
         """What holds of its errors, whatever the data, in sentences; of several tasks those of each.
 
@@ -235,56 +221,11 @@ class Plan(Pictured):
         return self.kind.answers_a_list
 
     @property
-    def records_of(self) -> tuple[str, ...]:
-        """The names of the tasks that make records, "" for a plan of these alone; () where none are made."""
-        return self.kind.records_of(self)
-
-    @cached_property
-    def totals(self) -> Plan | None:
-        """The plan of the sums that a fit is made of; None of what is made of none."""
-        return self.kind.totals(self)
-
-    @cached_property
-    def queries(self) -> Any:
-        """What is asked; of a task that is about a list of queries these, of tasks the tasks."""
-        return self.kind.queries(self)
-
-    @cached_property
-    def objective(self) -> Any:
-        """What was made small."""
-        return self.kind.objective(self)
-
-    @cached_property
-    def loss(self) -> float:
-        """The objective at spend 1: the total mean squared error, unless another was asked for."""
-        return self.kind.loss(self)
-
-    @cached_property
-    def lower_bound(self) -> float:
-        """Of all noise added to the exact answers that honours the metric and, stretched by 1/s, s times the metric for
-        every spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1; 0 where nothing is known.
-
-        Answers to changed queries, with a known bias, may have one: their loss is the worst over all data of the stated
-        number of records, each answer's on its own. Where a mechanism was named it is searched for when it is asked.
-        """
-        return self.kind.lower_bound(self)
-
-    @property
     def gap(self) -> float:
         """The loss over the lower bound: within this factor of the best noise added to the exact answers."""
         if self.loss == 0:
             return 1.0
         return self.loss / self.lower_bound if self.lower_bound > 0 else np.inf
-
-    @cached_property
-    def comparison(self) -> CandidateComparison:
-        """What other noise on a list of queries was considered."""
-        return self.kind.comparison(self)
-
-    @cached_property
-    def candidates(self) -> Sequence[Any]:
-        """What was considered; where one was named, the others are built when this is first asked."""
-        return self.kind.candidates(self)
 
     @property
     def interrupted(self) -> str | None:
@@ -317,33 +258,6 @@ class Plan(Pictured):
         return None if ordinary is None or self.loss == 0 else ordinary / self.loss
 
     @property
-    def noise(self) -> Literal["gaussian", "pure"] | None:
-        """What is known of the noise beside the promise, for curves of what many releases tell; None where nothing."""
-        return self.kind.noise(self)
-
-    @property
-    def covariance_gap(self) -> float | None:
-        """How far, relatively, the ideal noise's objective is above that of the best Gaussian noise: the certificate of
-        the covariance, up to the rounding of float64. None for noise that is not Gaussian, and without a bound."""
-        return self.kind.covariance_gap(self)
-
-    @cached_property
-    def bounds(self) -> Mapping[str, float]:
-        """What the objective cannot be below at spend 1, by name, as far as known."""
-        return self.kind.bounds(self)
-
-    @cached_property
-    def currencies(self) -> CurrencyComparison | None:
-        """Gaussian noise beside the best noise for pure privacy, at equal distances and at equal (ε, δ); None unless
-        both were built."""
-        return self.kind.currencies(self)
-
-    @cached_property
-    def units(self) -> tuple[UnitError, ...]:
-        """What balancing did: each unit's total squared error beside what it would be alone; () unless balanced."""
-        return self.kind.units(self)
-
-    @property
     def reason(self) -> str:
         """Why this mechanism, in one sentence."""
         return self.kind.reason(self)
@@ -354,24 +268,9 @@ class Plan(Pictured):
         return self.kind.bound_in_words(self)
 
     @property
-    def bias_in_words(self) -> str | None:
-        """What is to be known of answers to changed queries, in one sentence; None where none are changed."""
-        return self.kind.bias_in_words(self)
-
-    @property
     def biases_in_words(self) -> list[str]:
         """What is to be known beside noise and :meth:`statements`, in plain sentences."""
         return self.kind.biases_in_words(self)
-
-    @property
-    def purpose(self) -> str:
-        """What is written into the ledger where whoever releases says nothing."""
-        return self.kind.purpose(self)
-
-    @property
-    def question_in_words(self) -> str:
-        """What is asked, in a few words."""
-        return self.kind.question_in_words(self)
 
     def each_stated(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[StatedQuestion]:
         """Each question, and what holds of its errors at a spend with a probability."""
@@ -389,11 +288,6 @@ class Plan(Pictured):
     def lines(self) -> list[str]:
         """The plan for a reader."""
         return self.kind.lines(self)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of everything that the answers' law depends on."""
-        return self.kind.fingerprint(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The plan ready for JSON."""

@@ -84,7 +84,7 @@ class PlanKind(ABC):
         return canonical_digest(f"plan of {self.called}", plan.mechanism.fingerprint, plan.question.fingerprint)
 
     def queries(self, plan: Plan) -> Any:
-        """What is asked, as a list of queries."""
+        """What is asked; of a task that is about a list of queries these, of tasks the tasks."""
         return plan.question
 
     def records(self, plan: Plan) -> int | None:
@@ -133,7 +133,11 @@ class PlanKind(ABC):
         return False
 
     def least_spend(self, plan: Plan) -> Fraction | None:
-        """The smallest spend for the errors that were asked for. Raises: UnsupportedCombination."""
+        """The smallest spend, rounded up to six digits, at which every answer has the error that was asked for; of
+        tasks None where none was.
+
+        Raises: UnsupportedCombination when none was, or rounding to the lattice alone exceeds one.
+        """
         raise UnsupportedCombination("the least spend is for plans that were asked for certain 'errors'")
 
     def objective(self, plan: Plan) -> Any:
@@ -141,11 +145,16 @@ class PlanKind(ABC):
         raise self.no_loss.refusal
 
     def loss(self, plan: Plan) -> float:
-        """The objective at spend 1."""
+        """The objective at spend 1: the total mean squared error, unless another was asked for."""
         raise self.no_loss.refusal
 
     def lower_bound(self, plan: Plan) -> float:
-        """What the loss of no other noise is below."""
+        """Of all noise added to the exact answers that honours the metric and, stretched by 1/s, s times the metric for
+        every spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1; 0 where nothing is known.
+
+        Answers to changed queries, with a known bias, may have one: their loss is the worst over all data of the stated
+        number of records, each answer's on its own. Where a mechanism was named it is searched for when it is asked.
+        """
         raise self.no_loss.refusal
 
     def predicted_mse(self, plan: Plan) -> float:
@@ -159,7 +168,7 @@ class PlanKind(ABC):
         return CandidateComparison()
 
     def candidates(self, plan: Plan) -> Sequence[Any]:
-        """What was considered."""
+        """What was considered; where one was named, the others are built when this is first asked."""
         return plan.comparison.candidates
 
     def as_it_is(self, plan: Plan) -> Plan:
@@ -167,51 +176,56 @@ class PlanKind(ABC):
         return plan
 
     def chosen(self, plan: Plan) -> Plan:
-        """Of several families the plan that was taken."""
+        """Of several families the plan of the one that was taken; of any other plan itself."""
         return plan
 
     def family(self, plan: Plan) -> str | None:
-        """The name of that family."""
+        """The family that was named, or that has the smallest proved bound; None where none were compared."""
         return None
 
     def tasks(self, plan: Plan) -> Any:
-        """The tasks that are asked."""
+        """The tasks, each by its name with its share; None of what is no plan of tasks."""
         return None
 
     def warnings(self, plan: Plan) -> tuple[str, ...]:
-        """What to know of the choice."""
+        """What to know of the choice, in sentences."""
         return ()
 
     def kept(self, plan: Plan) -> Plan:
-        """The plan that a plan file holds. Raises: UnsupportedCombination where none does."""
+        """The plan that a plan file holds.
+
+        Raises: UnsupportedCombination where none does.
+        """
         return plan
 
     def totals(self, plan: Plan) -> Plan | None:
-        """The plan of the sums that a fit is made of."""
+        """The plan of the sums that a fit is made of; None of what is made of none."""
         return None
 
     def compared_at(self, plan: Plan) -> Fraction | None:
-        """The spend at which forms were compared."""
+        """The spend at which forms were compared; None where none were."""
         return None
 
     def noise(self, plan: Plan) -> Literal["gaussian", "pure"] | None:
-        """What is known of the noise beside the promise."""
+        """What is known of the noise beside the promise, for curves of what many releases tell; None where nothing."""
         return None
 
     def covariance_gap(self, plan: Plan) -> float | None:
-        """How far the ideal noise's objective is above that of the best Gaussian noise."""
+        """How far, relatively, the ideal noise's objective is above that of the best Gaussian noise: the certificate of
+        the covariance, up to the rounding of float64. None for noise that is not Gaussian, and without a bound."""
         return None
 
     def bounds(self, plan: Plan) -> Mapping[str, float]:
-        """What the objective cannot be below, by name."""
+        """What the objective cannot be below at spend 1, by name, as far as known."""
         return {}
 
     def currencies(self, plan: Plan) -> CurrencyComparison | None:
-        """Gaussian noise beside the best for pure privacy."""
+        """Gaussian noise beside the best noise for pure privacy, at equal distances and at equal (ε, δ); None unless
+        both were built."""
         return None
 
     def units(self, plan: Plan) -> tuple[UnitError, ...]:
-        """What balancing did."""
+        """What balancing did: each unit's total squared error beside what it would be alone; () unless balanced."""
         return ()
 
     def reason(self, plan: Plan) -> str:
@@ -223,7 +237,7 @@ class PlanKind(ABC):
         return "how far this plan is from the best is not known here"
 
     def bias_in_words(self, plan: Plan) -> str | None:
-        """What is to be known of answers to changed queries."""
+        """What is to be known of answers to changed queries, in one sentence; None where none are changed."""
         return None
 
     def biases_in_words(self, plan: Plan) -> list[str]:
@@ -231,7 +245,7 @@ class PlanKind(ABC):
         return []
 
     def records_of(self, plan: Plan) -> tuple[str, ...]:
-        """The names of the tasks that make records."""
+        """The names of the tasks that make records, "" for a plan of these alone; () where none are made."""
         return ("",) if self.makes_records else ()
 
     def question_in_words(self, plan: Plan) -> str:
