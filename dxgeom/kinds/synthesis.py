@@ -86,7 +86,7 @@ class SynthesizeKind(TaskKind, QuestionKind[SynthesisTask]):
     lists = ("workload",)
 
     def part(self, question: SynthesisTask, how: Planning) -> Plan:
-        from dxgeom.planner.tasks.synthesis_plan import plan_synthesis
+        from dxgeom.planner.tasks.synthetic_plans import plan_synthesis
 
         return plan_synthesis(how.metric, question, how.wish.records)
 
@@ -131,7 +131,7 @@ class SmallDatabaseKind(TaskKind, QuestionKind[DatabaseTask]):
     lists = ("workload",)
 
     def part(self, question: DatabaseTask, how: Planning) -> Plan:
-        from dxgeom.planner.tasks.database_plan import plan_database
+        from dxgeom.planner.tasks.synthetic_plans import plan_database
 
         return plan_database(how.metric, question, how.wish.records)
 

@@ -19,8 +19,7 @@ from dxgeom.planner.options import DATABASE, MWEM
 from dxgeom.planner.overview import OverviewTable, PlanOverview
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.plan_kind import KnownErrors, PlanKind
-from dxgeom.planner.tasks.database_plan import plan_database
-from dxgeom.planner.tasks.synthesis_plan import plan_synthesis
+from dxgeom.planner.tasks.synthetic_plans import plan_database, plan_synthesis
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.queries import LinearQueries
