@@ -24,7 +24,7 @@ from dxgeom.universe.weight_table import WeightTable, products
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
 
 HIGHEST_DEGREE: Final = 8
 MOST_SUMS: Final = 64
@@ -72,7 +72,7 @@ class StatisticsKind(TaskKind, QuestionKind[StatisticsTask]):
     syntax = StatisticsTaskSyntax
     body = StatisticsBody
 
-    def part(self, question: StatisticsTask, how: Planning) -> Releasable[Any]:
+    def part(self, question: StatisticsTask, how: Planning) -> Plan:
         return how.of(question.sums)
 
     def read(self, value: Node, reader: TaskReader) -> StatisticsTask | None:

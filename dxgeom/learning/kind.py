@@ -18,7 +18,7 @@ from dxgeom.universe.tasks.asked import FitTask
 from dxgeom.universe.wording import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
 
 MODELS = ("linear", "logistic")
 
@@ -78,7 +78,7 @@ class FitKind(TaskKind, QuestionKind[FitTask]):
     syntax = FitTaskSyntax
     body = FitBody
 
-    def part(self, question: FitTask, how: Planning) -> Releasable[Any]:
+    def part(self, question: FitTask, how: Planning) -> Plan:
         from dxgeom.learning.fit_plans import plan_fit
 
         return plan_fit(how, question)

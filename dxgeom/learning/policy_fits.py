@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import ArrayError, UnsupportedCombination
 from dxgeom.learning.label_totals import LabelTotals, fitted_to_totals
-from dxgeom.learning.linear_plan import LinearRegressionPlan, plan_linear
+from dxgeom.learning.linear_plan import LeastSquares, plan_linear
 from dxgeom.learning.plain_arrays import Prepared, charged, charged_fit, usable_ledger, warn_of_little
 from dxgeom.learning.policy_model import PolicyModel, policy_model
 from dxgeom.learning.policy_rows import column_of, joined_table, require_single_rows
@@ -103,11 +103,12 @@ def fit_linear(estimator: Any, X: Any, y: Any) -> None:
     plan = plan_linear(
         estimator.policy, estimator.label, estimator.features, ridge=estimator.ridge, mechanism=estimator.mechanism
     )
-    universe = plan.rows.universe
+    fit: LeastSquares = plan.decided
+    universe = fit.rows.universe
     table = X if y is None and not isinstance(X, dict) else joined_table(universe, estimator.label, X, y)
     records = len(table) if hasattr(table, "__len__") and not isinstance(table, str) else None
     if records and universe.absent is None and universe.reading.people is None:
-        warn_of_little(plan, records, spend, len(plan.names))
+        warn_of_little(fit, records, spend, len(fit.names))
     estimator.release_ = charged(
         estimator,
         lambda: plan.release(
@@ -119,15 +120,15 @@ def fit_linear(estimator: Any, X: Any, y: Any) -> None:
             insecure_test_seed=estimator.insecure_test_seed,
         ),
     )
-    _learned_linear(estimator, plan)
+    _learned_linear(estimator, fit)
 
 
-def _learned_linear(estimator: Any, plan: LinearRegressionPlan) -> None:
+def _learned_linear(estimator: Any, fit: LeastSquares) -> None:
     coefficients = estimator.release_.answer
-    estimator._rows = plan.rows
+    estimator._rows = fit.rows
     found = coefficients.values / coefficients.worth
     estimator.intercept_, estimator.coef_ = float(found[0]), found[1:]
     estimator.coefficients_ = coefficients
-    estimator.encoded_names_ = np.array(plan.rows.names, dtype=object)
-    estimator.n_features_in_ = len(plan.rows.columns)
-    estimator.feature_names_in_ = np.array(plan.rows.columns, dtype=object)
+    estimator.encoded_names_ = np.array(fit.rows.names, dtype=object)
+    estimator.n_features_in_ = len(fit.rows.columns)
+    estimator.feature_names_in_ = np.array(fit.rows.columns, dtype=object)

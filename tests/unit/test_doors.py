@@ -159,7 +159,7 @@ def test_planning_queries_loads_only_what_plans_these():
         "from dxgeom.cli.main import app; "
         "app(standalone_mode=False); "
         "heavy = {'numba', 'ibis', 'duckdb', 'pyarrow', 'matplotlib', 'pandas', 'shapely'}; "
-        "rooms = ('engines', 'ledger.ledger', 'planner.tasks.task_plan', 'planner.boxes.box_plan', "
+        "rooms = ('engines', 'ledger.ledger', 'planner.tasks.task_plan', 'planner.noise_in_parts', "
         "'planner.quantile_plan', "
         "'planner.marginals.marginal_plan', 'planner.releases.answer_once', 'mechanisms.quantiles.choice',"
         " 'mechanisms.synthetic', 'mechanisms.selection', 'mechanisms.gaussian.mechanism', 'audit', 'report'); "

@@ -17,7 +17,7 @@ from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.metrics.data_set import DataSet
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
     from dxgeom.policy.policy import Policy
 
 _DECIDED = {
@@ -39,7 +39,7 @@ def planned(
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
     **options: Any,
-) -> tuple[Releasable[Any], Policy]:
+) -> tuple[Plan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
@@ -70,7 +70,7 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     **options: Any,
-) -> tuple[Releasable[Any], Fraction]:
+) -> tuple[Plan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
     all but perhaps the spend. ``options``: as :func:`planned`'s.
 
@@ -99,9 +99,10 @@ def plan_to_release(
     return plan, plan.at_spend(spend)
 
 
-def seek_bound(chosen: Releasable[Any]) -> None:
-    """The lower bound, where it is told with the plan; who interrupts this search is shown the plan without it."""
-    if chosen.comparison.bound_at_hand:
+def seek_bound(chosen: Plan) -> None:
+    """The lower bound, where it is told with a plan of noise on a list of queries; who interrupts this search is shown
+    the plan without it."""
+    if chosen.answers_a_list and chosen.comparison.bound_at_hand:
         with _told() as progress:
             if progress is not None:
                 progress("a bound on all noise")
