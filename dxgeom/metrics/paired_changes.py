@@ -28,7 +28,7 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.near_places import TREE_FROM, few_kinds, near_pairs
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.restriction import without_idle_attributes
-from dxgeom.numeric.arrays import distinct_rows
+from dxgeom.numeric.arrays import FITS, distinct_rows
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up, round_down
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.weight_tables import WeightTables
@@ -241,7 +241,7 @@ def _of_tables(metric: Metric, tables: WeightTables) -> Kinds:
     axes, shared = tables.shared
     shape = tuple(int(own.max()) + 1 for own in shared)
     nobody = math.prod(shape)
-    if nobody >= 2**62:
+    if nobody >= FITS:
         raise TooLarge("the queries tell too many kinds of records apart to number them")
     presence = presence_of(metric, tables)
     if presence is not None:  # every cell is of a pair with nobody

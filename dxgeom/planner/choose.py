@@ -93,15 +93,21 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
 
     Raises: as :func:`plan`.
     """
+    many = wish.mechanism == AUTO and queries.count > FEW_BOXES
+    if many:
+        from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
+
+        own = wish.objective, wish.importance, wish.errors
+        refused = refused_as_answers(queries)
+        instead = None if refused is None else in_boxes_instead(metric, queries, wish.options, *own, refused)
+        if instead is not None:
+            return instead
     found: Plan | TooLarge
     try:
         found = plan_of_answers(metric, queries, wish)
-    except TooLarge as refused:
-        found = refused
-    if wish.mechanism == AUTO and queries.count > FEW_BOXES:
-        from dxgeom.planner.boxes.choosing import in_boxes_instead
-
-        own = wish.objective, wish.importance, wish.errors
+    except TooLarge as error:
+        found = error
+    if many:
         instead = in_boxes_instead(metric, queries, wish.options, *own, found)
         if instead is not None:
             return instead

@@ -162,6 +162,7 @@ def test_planning_queries_loads_only_what_plans_these():
         "rooms = ('engines', 'ledger.ledger', 'planner.tasks.task_plan', 'planner.noise_in_parts', "
         "'planner.quantile_plan', "
         "'planner.marginals.marginal_plan', 'planner.releases.answer_once', 'mechanisms.quantiles.choice',"
+        " 'mechanisms.parts.basis_mechanism',"
         " 'mechanisms.synthetic', 'mechanisms.selection', 'mechanisms.gaussian.mechanism', 'audit', 'report'); "
         "found = (heavy | {f'dxgeom.{room}' for room in rooms}) & set(sys.modules); "
         "sys.exit(str(found) if found else 0)"

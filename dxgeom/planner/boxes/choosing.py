@@ -23,6 +23,7 @@ from dxgeom.mechanisms.parts.box_scales import (
     worst_scales,
 )
 from dxgeom.mechanisms.parts.factors import Factor, Path, trees
+from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.candidates import CandidateResult
@@ -193,6 +194,21 @@ def _tried(
     except TooLarge:
         return math.inf, np.zeros(0)
     return float(question.weights @ block_variances(question, scales)), scales
+
+
+def refused_as_answers(queries: LinearQueries) -> TooLarge | None:
+    """Why intervals of one attribute, of records that come and go, get no noise in the answers: what each of them takes
+    of noise in boxes would not be laid out, and their differences are as many numbers. None for others."""
+    if not queries.tables.absent or len(queries.tables.tables) > 1:
+        return None
+    (table,) = queries.tables.tables
+    kinds = 0 if table.between is None else len(np.unique(np.append(table.between, [0, table.cells]))) - 1
+    if queries.count * (kinds - 1) <= MOST_ENTRIES:
+        return None
+    return TooLarge(
+        f"{queries.count:,} counts of {kinds:,} kinds of records have {queries.count * kinds:,} differences; beside "
+        f"noise in boxes at most {MOST_ENTRIES:,} are laid out: name a mechanism to have it"
+    )
 
 
 def in_boxes_instead(
