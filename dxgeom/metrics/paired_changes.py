@@ -18,6 +18,7 @@ from dxgeom.metrics.differences import SEPARATES_THE_SAME, kinds_along, refuse_w
 from dxgeom.metrics.generating_pairs import (
     Kinds,
     PairClasses,
+    cells_beside_nobody,
     distinct,
     least_by_pair,
     pair_classes_of,
@@ -251,7 +252,8 @@ def _of_tables(metric: Metric, tables: WeightTables) -> Kinds:
         for moves in pair_classes_of(metric, tables)
         for block in _placed(moves, dict(zip(axes, shared, strict=True)), shape)
     )
-    triples = _gathered(chain(blocks, _with_nobody(presence, nobody)))
+    beside = () if presence is None else (_with_nobody(presence, nobody, cells_beside_nobody(tables, nobody)),)
+    triples = _gathered(chain(blocks, beside))
     used, ends = np.unique(np.concatenate(triples[:2]), return_inverse=True)
     _refuse_entries(len(used), tables.count)
     there = used[used < nobody]  # the absent record is behind all others
@@ -267,12 +269,9 @@ def _of_tables(metric: Metric, tables: WeightTables) -> Kinds:
     return Kinds(columns, ends[0], ends[1], triples[2])
 
 
-def _with_nobody(presence: PresenceMetric | None, nobody: int) -> Iterator[_Triple]:
-    """Each cell, as a pair with the absent record."""
-    if presence is None:
-        return
-    cells = np.arange(nobody)
-    yield cells, np.full_like(cells, nobody), np.full(nobody, round_down(presence.epsilon))
+def _with_nobody(presence: PresenceMetric, nobody: int, cells: NDArray[np.int64]) -> _Triple:
+    """These cells, as pairs with the absent record."""
+    return cells, np.full_like(cells, nobody), np.full(len(cells), round_down(presence.epsilon))
 
 
 _Triple: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
