@@ -15,11 +15,11 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.round_bodies import Box
+from dxgeom.learning.adjacent_outputs import PolynomialOutputs
 from dxgeom.learning.least_squares import TotalsLayout
+from dxgeom.learning.polynomials import bounded_column, moments, polynomial_statistic
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
-from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
-from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments, polynomial_statistic
 from dxgeom.noise.composed import CartesianProductNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.law import WIDEST, NoiseLaw

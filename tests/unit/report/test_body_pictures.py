@@ -14,13 +14,13 @@ from reference.project import ROOT
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments
+from dxgeom.lab.statistic_pictures import adjacent_outputs_picture
+from dxgeom.learning.adjacent_outputs import ListedOutputs, PolynomialOutputs
+from dxgeom.learning.polynomials import bounded_column, moments
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise
 from dxgeom.report.pictures import contour_picture, shadows_picture, solid_picture
 from dxgeom.report.projection import projection_outline
-from dxgeom.report.statistic_pictures import adjacent_outputs_picture
 
 pytestmark = pytest.mark.long
 
