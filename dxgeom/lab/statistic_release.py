@@ -242,11 +242,8 @@ class StatisticMechanism(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         self._check_spend(spend)
         self.statistic.integer_totals(data)
 
-    def draw(self, data: ArrayLike, spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
-        """One noisy value per entry, as exact rationals."""
-        return self.draws(data, spend, 1, randomness)[0]
-
     def draws(self, data: ArrayLike, spend: Fraction, count: int, randomness: Randomness) -> list[tuple[Fraction, ...]]:
+        """One noisy value per entry, as exact rationals."""
         self._check_spend(spend)
         totals, records = self.statistic.integer_totals(data)
         return [

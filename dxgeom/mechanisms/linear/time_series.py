@@ -99,13 +99,10 @@ class SeriesMechanism(Mechanism[Sequence[int], tuple[Fraction, ...]]):
             raise UnsupportedCombination(f"a spend is positive, found {spend}")
         self.law.check_size(1 / spend)
 
-    def draw(self, data: Sequence[int], spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
-        """The noisy readings."""
-        return self.draws(data, spend, 1, randomness)[0]
-
     def draws(
         self, data: Sequence[int], spend: Fraction, count: int, randomness: Randomness
     ) -> list[tuple[Fraction, ...]]:
+        """The noisy readings."""
         self.check(data, spend)
         return [
             tuple((int(reading) + z) * self.step for reading, z in zip(data, noise, strict=True))
