@@ -15,7 +15,7 @@ from dxgeom.arguments import described
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.lab.task import SecretTask
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
-from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.attributes import OUTSIDE, Attribute, NotAValue
 from dxgeom.universe.columns import NumberColumn, plain
@@ -156,16 +156,7 @@ def _of_attribute(policy: Policy, metric: VerifiedMetric, about: str) -> Verifie
                 f"rules about several attributes keep records nearer than their values of '{about}': ask about whole "
                 "records"
             )
-    return verify(
-        part,
-        title=metric.title,
-        fingerprint=metric.fingerprint,
-        budget=metric.budget,
-        data_set=metric.data_set,
-        stated=metric.stated,
-        privacy=metric.privacy,
-        people=metric.people,
-    )
+    return metric.narrowed(part)
 
 
 @final
