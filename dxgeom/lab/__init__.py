@@ -43,14 +43,18 @@ if TYPE_CHECKING:
     from dxgeom.lab.finite_mechanism import (
         FiniteMechanism as FiniteMechanism,
         LikelihoodRatioBounds as LikelihoodRatioBounds,
+        PrivateTable as PrivateTable,
         bayes_remap as bayes_remap,
+        honouring as honouring,
         likelihood_ratio_bounds as likelihood_ratio_bounds,
         likelihood_ratio_bounds_of_table as likelihood_ratio_bounds_of_table,
         odds_below as odds_below,
         ratio as ratio,
         remapped_loss as remapped_loss,
+        repaired as repaired,
         require_metric_and_spend as require_metric_and_spend,
         require_prior as require_prior,
+        rounded_and_mixed as rounded_and_mixed,
     )
     from dxgeom.lab.laplace_tables import (
         BandedTable as BandedTable,
@@ -88,12 +92,6 @@ if TYPE_CHECKING:
         laplace_usefulness as laplace_usefulness,
         planar_laplace as planar_laplace,
         planar_usefulness as planar_usefulness,
-    )
-    from dxgeom.lab.private_table import (
-        PrivateTable as PrivateTable,
-        honouring as honouring,
-        repaired as repaired,
-        rounded_and_mixed as rounded_and_mixed,
     )
     from dxgeom.lab.secrets import (
         AnswerKind as AnswerKind,

@@ -13,10 +13,9 @@ import numpy as np
 
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.lab.answers import Lines, Planar, Tables
 from dxgeom.lab.data_sets import DataSetLayers, DataSetPolicy, data_set_secrets, load_policy_of_secrets
-from dxgeom.lab.near_answers import Lines, Planar
 from dxgeom.lab.secrets import AnswerKind, ReadyAnswer, SecretAnswer, Secrets, secrets_of
-from dxgeom.lab.table_answers import Tables
 from dxgeom.lab.task import WORDS, SecretTask, load_task, task_from_dict
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.release import Release

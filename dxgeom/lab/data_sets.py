@@ -27,8 +27,8 @@ from dxgeom.lab.dataset_space import (
     small_graphs,
     total,
 )
+from dxgeom.lab.finite_mechanism import PrivateTable
 from dxgeom.lab.layers import calibrated_table, composed_layers, ladder_layers, privacy_first_layers
-from dxgeom.lab.private_table import PrivateTable
 from dxgeom.lab.secrets import AnswerKind, ReadyAnswer, SecretAnswer, Secrets
 from dxgeom.lab.task import SecretTask, note_problem
 from dxgeom.metrics.verification import VerifiedMetric

@@ -25,12 +25,14 @@ from dxgeom.lab.finite_mechanism import (
     FiniteMechanism,
     Losses,
     Prior,
+    PrivateTable,
     bayes_remap,
+    honouring,
     likelihood_ratio_bounds,
     odds_below,
+    repaired,
     require_metric_and_spend,
 )
-from dxgeom.lab.private_table import PrivateTable, honouring, repaired
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness, uniform_integer

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, DxgeomError, UnsupportedCombination
 from dxgeom.lab.dataset_space import UNREACHABLE, DatasetSpace
-from dxgeom.lab.finite_mechanism import LAW_BITS, FiniteMechanism, Losses, Prior, odds_below
-from dxgeom.lab.private_table import PrivateTable, honouring
+from dxgeom.lab.finite_mechanism import LAW_BITS, FiniteMechanism, Losses, Prior, PrivateTable, honouring, odds_below
 
 Layers = NDArray[np.int64]
 

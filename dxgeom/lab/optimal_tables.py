@@ -20,8 +20,15 @@ from scipy.sparse import csr_matrix
 
 from dxgeom.arguments import array_of, require, require_exact
 from dxgeom.errors import CertificateRefused, DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.lab.finite_mechanism import TOGETHER, Losses, Prior, likelihood_ratio_bounds, require_prior
-from dxgeom.lab.private_table import PrivateTable, repaired
+from dxgeom.lab.finite_mechanism import (
+    TOGETHER,
+    Losses,
+    Prior,
+    PrivateTable,
+    likelihood_ratio_bounds,
+    repaired,
+    require_prior,
+)
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.linear_program import ConstraintRows, minimise_linear
 

@@ -27,12 +27,11 @@ from dxgeom.disclosure.all_releases import disclosed_loss
 from dxgeom.engines.counted_tables import table_counts
 from dxgeom.geometry import hull_of_points
 from dxgeom.lab.answer_plan import plan_answer
+from dxgeom.lab.answers import Lines, Tables
 from dxgeom.lab.laplace_tables import banded_geometric, finite_laplace, truncated_geometric
 from dxgeom.lab.line_noise import layered_line, staircase
-from dxgeom.lab.near_answers import Lines
 from dxgeom.lab.optimal_tables import optimal_table
 from dxgeom.lab.planar import planar_laplace
-from dxgeom.lab.table_answers import Tables
 from dxgeom.ledger.history import read_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.linear.time_series import series_mechanism

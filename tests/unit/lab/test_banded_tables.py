@@ -10,7 +10,7 @@ from scipy import stats
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.lab.finite_mechanism import likelihood_ratio_bounds
+from dxgeom.lab.finite_mechanism import PrivateTable, likelihood_ratio_bounds
 from dxgeom.lab.laplace_tables import (
     BandedTable,
     banded_geometric,
@@ -18,7 +18,6 @@ from dxgeom.lab.laplace_tables import (
     finite_laplace,
     truncated_geometric,
 )
-from dxgeom.lab.private_table import PrivateTable
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness

@@ -11,8 +11,8 @@ import dxgeom as dx
 from dxgeom.errors import DxgeomError, UnboundedLoss, UnsupportedCombination
 from dxgeom.lab import optimal_tables
 from dxgeom.lab.dataset_space import neighbouring_datasets, small_graphs
+from dxgeom.lab.finite_mechanism import PrivateTable
 from dxgeom.lab.optimal_tables import bracketed_table, optimal_table
-from dxgeom.lab.private_table import PrivateTable
 
 
 def even(size):

@@ -24,11 +24,14 @@ from dxgeom.errors import (
 from dxgeom.lab.finite_audit import is_private, privacy_level
 from dxgeom.lab.finite_mechanism import (
     FiniteMechanism,
+    PrivateTable,
     bayes_remap,
+    honouring,
     likelihood_ratio_bounds,
     likelihood_ratio_bounds_of_table,
     odds_below,
     remapped_loss,
+    rounded_and_mixed,
 )
 from dxgeom.lab.laplace_tables import (
     finite_laplace,
@@ -37,7 +40,6 @@ from dxgeom.lab.laplace_tables import (
     truncated_geometric_law,
 )
 from dxgeom.lab.optimal_tables import greedy_spanner, optimal_table
-from dxgeom.lab.private_table import PrivateTable, honouring, rounded_and_mixed
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify

@@ -20,8 +20,8 @@ ASKING = {
     "dxgeom/disclosure/contributions.py": "raw values of two attributes are compared, which needs what both are",
     "dxgeom/engines/expressions.py": "numbers are coded by their edges in the SQL of an engine, words are not",
     "dxgeom/mechanisms/quantiles/question.py": "a quantile is of values that have an order",
-    "dxgeom/lab/near_answers.py": "a secret answer of days is a day, and noise in the plane is about places",
-    "dxgeom/lab/table_answers.py": "the loss between places is their distance",
+    "dxgeom/lab/answers.py": "a secret answer of days is a day, noise in the plane is about places, and their loss is "
+    "their distance",
     "dxgeom/lab/secrets.py": "days are numbers for noise on a line",
     "dxgeom/planner/answers/quantile_answers.py": "a quantile of days is a day",
     "dxgeom/queries/quantiles.py": "a quantile is asked of numbers or of days",
