@@ -62,6 +62,13 @@ def test_no_public_name_of_a_mechanism_room_is_unreachable(room):
     assert listed == defined
 
 
+def test_no_public_name_of_the_papers_laboratory_is_unreachable():
+    """But for those of answers about one secret, which have a door of their own, and of the kind."""
+    answers = {"answer_plan", "answers", "data_sets", "secrets", "task", "kind", "__init__"}
+    files = [path for path in (PACKAGE / "lab").glob("*.py") if path.stem not in answers]
+    assert set().union(*map(public_names, files)) <= listed_things("dxgeom.lab")
+
+
 @pytest.mark.parametrize("room", MECHANISM_ROOMS)
 def test_every_mechanism_room_is_reached_from_the_front(room):
     place = dx
