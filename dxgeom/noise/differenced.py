@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.round_bodies import Ellipsoid
-from dxgeom.noise.gaussian import GaussianNoise, NormalNoise, exact_normals, normals, words_for
+from dxgeom.noise.gaussian import GaussianNoise, exact_normals, normals, words_for
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.randomness import Randomness
@@ -22,7 +22,7 @@ from dxgeom.numeric.sealed import freeze_arrays
 
 @final
 @dataclass(frozen=True, eq=False)
-class DifferencedNormals(NormalNoise):
+class DifferencedNormals(NoiseLaw):
     """V = scale·(D ⊗ … ⊗ D)·N, N a standard normal number in each cell of a table with these ``sizes``, and D takes
     every line of cells to what its second, third, … entry is above its first.
 
@@ -68,6 +68,14 @@ class DifferencedNormals(NormalNoise):
         for size in self.shape:
             image = np.asarray(np.kron(image, np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)])), dtype=np.float64)
         return image
+
+    @property
+    def concentrated(self) -> bool:
+        return True
+
+    @property
+    def normal(self) -> bool:
+        return True
 
     @property
     def second_moment(self) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
@@ -71,21 +70,9 @@ def exact_normals(uniforms: list[arb], size: int) -> list[arb]:
     return [length * part for length, turn in both for part in (turn.cos(), turn.sin())][:size]
 
 
-class NormalNoise(NoiseLaw, ABC):
-    """Noise of which every linear function is a normal number: shifts are hidden in the concentrated sense only."""
-
-    @property
-    def concentrated(self) -> bool:
-        return True
-
-    @property
-    def normal(self) -> bool:
-        return True
-
-
 @final
 @dataclass(frozen=True, eq=False)
-class GaussianNoise(NormalNoise):
+class GaussianNoise(NoiseLaw):
     """V = axes·N, N standard normal in ℝᵐ: covariance Σ = axes·axesᵀ.
 
     A shift w makes D_α(V + w‖V) = α·‖w‖²/2 for every α > 1, with ‖w‖ = √(wᵀΣ⁻¹w) = ‖axes⁻¹w‖₂ the norm of ``body``,
@@ -98,6 +85,14 @@ class GaussianNoise(NormalNoise):
     """
 
     body: Ellipsoid
+
+    @property
+    def concentrated(self) -> bool:
+        return True
+
+    @property
+    def normal(self) -> bool:
+        return True
 
     @property
     def second_moment(self) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
-from dxgeom.noise.gaussian import GaussianNoise, NormalNoise, exact_normals, normals, words_for
+from dxgeom.noise.gaussian import GaussianNoise, exact_normals, normals, words_for
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.randomness import Randomness
@@ -23,7 +23,7 @@ from dxgeom.numeric.sealed import cached_property, freeze_arrays, sealed
 
 @final
 @dataclass(frozen=True, eq=False)
-class KroneckerNormals(NormalNoise):
+class KroneckerNormals(NoiseLaw):
     """V = (M₁ ⊗ … ⊗ M_k)·(spreads ∘ N), N a standard normal number in each cell of a table with the maps' columns.
 
     ``maps``: float64, each square, or of rank as many as its rows; where it is wide, ``spreads`` (k axes) are alike
@@ -71,6 +71,14 @@ class KroneckerNormals(NormalNoise):
         for one in self.maps:
             whole = np.asarray(np.kron(whole, one), dtype=np.float64)
         return np.asarray(whole * np.broadcast_to(self.spreads, self.shape).ravel())
+
+    @property
+    def concentrated(self) -> bool:
+        return True
+
+    @property
+    def normal(self) -> bool:
+        return True
 
     @property
     def second_moment(self) -> NDArray[np.float64]:
