@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, final
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
 from dxgeom.queries.query_kind import SEVERAL_WORDS, Word
@@ -79,9 +80,15 @@ class FitKind(TaskKind, QuestionKind[FitTask]):
     body = FitBody
 
     def part(self, question: FitTask, how: Planning) -> Plan:
-        from dxgeom.learning.fit_plans import plan_fit
+        from dxgeom.learning.linear_plan import linear_plan_of
+        from dxgeom.learning.logistic_plan import logistic_plan_of
 
-        return plan_fit(how, question)
+        response, by, ridge, records = question.response, question.by, question.ridge, how.wish.records
+        if question.model == "logistic":
+            return logistic_plan_of(how.metric, response, by, ridge, records)
+        if how.metric.universe is None:
+            raise UnsupportedCombination("this metric knows no records")
+        return linear_plan_of(how.metric.universe, response, by, ridge, how.of, records)
 
     def read(self, value: Node, reader: TaskReader) -> FitTask | None:
         said = reader.body(FitBody, value, "a task that fits a model")

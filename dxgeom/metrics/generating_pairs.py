@@ -75,13 +75,7 @@ def pairs_of_kinds(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlo
             # Where the inner bound is above the ceiling, the same difference comes again with the ceiling.
             yield from pairs_of_kinds(inner, which)
             yield from _all_kinds(which, round_down(epsilon))
-        case PresenceMetric(inner=inner, epsilon=epsilon):
-            for pairs in pairs_of_kinds(inner, which[:-1]):
-                nearer = metric.nearer_than_through_absence(pairs.bound)
-                yield PairBlock(pairs.first[nearer], pairs.second[nearer], pairs.bound[nearer])
-            kinds = _occurring(which[:-1])
-            yield PairBlock(kinds, np.full_like(kinds, which[-1]), np.full(kinds.size, round_down(epsilon)))
-        case OneMoreMetric(inner=inner, epsilon=far):
+        case PresenceMetric(inner=inner, epsilon=far) | OneMoreMetric(inner=inner, epsilon=far):
             yield from map(metric.nearer, pairs_of_kinds(inner, which[:-1]))
             if far is not None:
                 kinds = _occurring(which[:-1])
@@ -299,7 +293,7 @@ def _nearer(moves: PairClasses, presence: PresenceMetric | None) -> Iterator[Pai
     if presence is None:
         yield moves
         return
-    kept = presence.nearer_than_through_absence(moves.bounds)
+    kept = presence.nearer_than_through_last(moves.bounds)
     if np.any(kept):
         first, second, bounds = moves.first[kept], moves.second[kept], moves.bounds[kept]
         yield replace(moves, first=first, second=second, bounds=bounds)

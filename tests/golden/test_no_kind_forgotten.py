@@ -10,7 +10,7 @@ from reference.mechanisms import CASES
 
 import dxgeom as dx
 from dxgeom.kinds.registry import kinds
-from dxgeom.one_secret.task import WORDS
+from dxgeom.lab.task import WORDS
 from dxgeom.plan_files.box_plans import BoxNoisePart
 from dxgeom.plan_files.codec import codec_of
 from dxgeom.plan_files.laws import ALONG, IN_BOXES, JUMPS, KINDS, SCALES

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.metric_space.time_series import SeriesMechanism, series_mechanism_under
+from dxgeom.mechanisms.linear.time_series import SeriesMechanism, series_mechanism_under
 from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric

@@ -12,7 +12,7 @@ import pytest
 import dxgeom as dx
 from dxgeom.engines.answer_frames import write_batches
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.mechanisms.metric_space import series_mechanism
+from dxgeom.mechanisms.linear.time_series import series_mechanism
 from dxgeom.universe.reading.record_tables import columns_of_records
 
 POLICY = dx.parse_policy("""
