@@ -30,7 +30,8 @@ from dxgeom.universe.universe import Universe
 
 _NUMBERS = itertools.count(1)
 PEOPLE = ("1", "2", "3", "4")
-FEW = [(True, "drop", None, False), (True, "drop", "once", False), (False, "refuse", None, False)]
+FEW = [(True, "drop", None, False)]
+"""Of all settings, what is tried where nothing long runs, and there on one engine."""
 SETTINGS = [
     *itertools.product([False, True], ["refuse", "drop"], [None, "once"], [False]),
     (True, "drop", "rows", False),
@@ -109,7 +110,7 @@ MAKERS: dict[str, tuple[Callable[..., Any], str]] = {
 }
 
 
-@pytest.fixture(params=[*ENGINES, *(pytest.param(one, marks=pytest.mark.service(own)) for one, own in SERVERS.items())])
+@pytest.fixture
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Nasty], Any]:
     """How an engine keeps a case; None where it has no such cell."""
     maker, written = MAKERS[request.param]
@@ -154,8 +155,19 @@ def plain_outcome(name: str, setting: tuple[Any, ...]) -> Any:
     return outcome(plainly(NASTY[name]), NASTY[name].attribute, setting)
 
 
-@pytest.mark.parametrize("settings", [FEW, pytest.param(SETTINGS, marks=pytest.mark.long)], ids=["few", "all"])
 @pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize(
+    ("made", "settings"),
+    [
+        pytest.param("text", FEW, id="text-few"),
+        *(pytest.param(one, SETTINGS, id=f"{one}-all", marks=pytest.mark.long) for one in ENGINES),
+        *(
+            pytest.param(one, SETTINGS, id=f"{one}-all", marks=[pytest.mark.long, pytest.mark.service(service)])
+            for one, service in SERVERS.items()
+        ),
+    ],
+    indirect=["made"],
+)
 def test_a_nasty_cell_counts_as_a_plain_one_and_ends_nothing(
     made: Callable[[Nasty], Any], name: str, settings: list[tuple[Any, ...]]
 ) -> None:
