@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(mark.args[0]))
     if str(config.option.markexpr) != "long":
         return
-    items.sort(key=lambda item: (not _of_privacy(item), zlib.crc32(item.nodeid.encode())))
+    items.sort(key=lambda item: not _of_privacy(item))
     if SLOT is None:
         return
     others = [item for item in items if item.get_closest_marker("long") and not _of_privacy(item)]
