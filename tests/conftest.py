@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import settings
-from reference.calibration import LONG_SECONDS, SecondsOfASlowCore
+from reference.calibration import LONG_SECONDS, SecondsOfASlowCore, is_crowded
+from reference.long_tests import SLOTS, of_privacy, slot_of
 from reference.project import LONG_TESTS, POLICIES
 from services.postgres import PostgresServer
 from services.requirements import missing
@@ -43,22 +43,8 @@ TIMES = os.environ.get("DXGEOM_TIMES")
 """The file that gets the seconds of every test, most first; none where it is not set."""
 LONG = frozenset(LONG_TESTS.read_text(encoding="utf-8").splitlines())
 """Tests that took more than half a second of a slow core when all were timed: they have the mark ``long``."""
-SLOTS = 7
-"""Long tests that are not of privacy stand in so many slots; each run of CI takes one, that of its day."""
 SLOT = os.environ.get("DXGEOM_SLOT")
 """Which slot's long tests run, beside those of privacy; all do where it is not set."""
-PRIVACY = (
-    "tests/laws/",
-    "tests/statistical/",
-    "tests/unit/audit/",
-    "tests/unit/disclosure/",
-    "tests/unit/ledger/",
-    "tests/unit/mechanisms/",
-    "tests/unit/noise/",
-    "tests/unit/plan_files/test_forged",
-    "tests/unit/privacy/",
-)
-"""Where tests are of what privacy rests on: long ones come first, and no slot leaves them out."""
 MARKS_OF_LONG_TESTS = ("long", "service", "needs")
 """A test without one of these must be short."""
 NEW_MODULES = 20
@@ -119,24 +105,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(mark.args[0]))
     if str(config.option.markexpr) != "long":
         return
-    items.sort(key=lambda item: not _of_privacy(item))
+    items.sort(key=lambda item: not of_privacy(item.nodeid))
     if SLOT is None:
         return
-    others = [item for item in items if item.get_closest_marker("long") and not _of_privacy(item)]
-    later = {item for item in others if _slot(item) != int(SLOT) % SLOTS}
-    privacy = sum(item.get_closest_marker("long") is not None and _of_privacy(item) for item in items)
+    others = [item for item in items if item.get_closest_marker("long") and not of_privacy(item.nodeid)]
+    later = {item for item in others if slot_of(item.nodeid) != int(SLOT) % SLOTS}
+    privacy = sum(item.get_closest_marker("long") is not None and of_privacy(item.nodeid) for item in items)
     _SHARE.update(privacy=privacy, others=len(others), now=len(others) - len(later))
     config.hook.pytest_deselected(items=[item for item in items if item in later])
     items[:] = [item for item in items if item not in later]
-
-
-def _of_privacy(item: pytest.Item) -> bool:
-    return item.nodeid.startswith(PRIVACY)
-
-
-def _slot(item: pytest.Item) -> int:
-    """The same on every machine and every day: seven days in a row run all."""
-    return zlib.crc32(item.nodeid.encode()) % SLOTS
 
 
 def pytest_collection_finish() -> None:
@@ -148,7 +125,7 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skips a test for want of a library or a service, unless it must run; a long one for want of time."""
     if item.get_closest_marker("long"):
-        if _of_privacy(item):
+        if of_privacy(item.nodeid):
             if time.time() > UNTIL + MORE_FOR_PRIVACY:
                 pytest.skip("no time was left for this long test of privacy")
         elif time.time() > UNTIL:
@@ -174,7 +151,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         item.user_properties.append(("cpu", seconds))
     first = len(sys.modules) - loaded >= NEW_MODULES
     marked = any(item.get_closest_marker(mark) for mark in MARKS_OF_LONG_TESTS)
-    if seconds > 2 * LONG_SECONDS and not marked and not first:
+    if seconds > 2 * LONG_SECONDS and not (marked or first or is_crowded()):
         pytest.fail(
             f"This took {seconds:.2f} s of a slow core, and a test that is not marked long may take {LONG_SECONDS}. "
             "Make it cheaper, or mark it as CONTRIBUTING.md says.",

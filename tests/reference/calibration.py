@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 LONG_SECONDS = 0.5
@@ -27,8 +28,13 @@ class SecondsOfASlowCore:
             self._loop = min(_loop() for _ in range(3))
         if seconds * SLOW / self._loop <= above:
             return seconds * SLOW / self._loop
-        now = min(_loop() for _ in range(3))
+        now = sum(_loop() for _ in range(3)) / 3
         return seconds * SLOW / max(now, self._loop)
+
+
+def is_crowded() -> bool:
+    """Whether far more wants to run than can: what shares caches so is slower than a loop that needs none of them."""
+    return os.getloadavg()[0] > 2.5 * (os.cpu_count() or 1)
 
 
 def _loop() -> float:
