@@ -314,7 +314,7 @@ def people_in_words(people: People | None, unbounded: Sequence[str], released: S
     """What the figures mean for people.
 
     Once: Σ s_k·W_k ≤ W under Σ s_k·d_k, W the earth mover's distance between a person's rows. By rows: s·d/m for each
-    of at most m rows, so s·d where all change alike.
+    of at most m rows, so s·d where all change alike; spread over n rows, s·d·min(n, m)/m.
     """
     if people is None:
         return ()
@@ -333,6 +333,6 @@ def people_in_words(people: People | None, unbounded: Sequence[str], released: S
     if any(one is not None and one.count == "rows" for one in counted):
         said = [
             "Figures are about people all of whose rows change from the one record to the other; some releases count "
-            "rows, and told a part of that of every row that they kept."
+            "rows, and told a part of that of every row that counts."
         ]
     return tuple(said)

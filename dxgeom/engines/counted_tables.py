@@ -20,10 +20,9 @@ from dxgeom.engines.source import ibis
 from dxgeom.engines.tables_on_servers import tallied_there
 from dxgeom.engines.watching import changed_meanwhile
 from dxgeom.errors import DataError
-from dxgeom.numeric.arrays import LARGEST, exact_sum
+from dxgeom.numeric.arrays import exact_sum
 from dxgeom.universe.attributes import OUTSIDE
-from dxgeom.universe.people.people import SHARES
-from dxgeom.universe.people.shares import ComponentKeys, shares_of_groups
+from dxgeom.universe.people.shares import ComponentKeys, require_room, rows_of_each, shares_of_groups
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -83,7 +82,7 @@ _WIDEST: Final = 2**62
 def tallied_in_shares(
     reader: RecordReader, queries: MarginalQueries, people: CountedPeople, component_keys: ComponentKeys
 ) -> Tally:
-    """Shares in every cell; ``total`` and ``dropped`` are people, the latter those none of whose rows is inside.
+    """Shares in every cell; ``total`` and ``dropped`` as :func:`dxgeom.engines.histogram.tally_of_shares` has them.
 
     Definition: of each person what :class:`dxgeom.universe.people.shares.ShareCounter` gives to record types, added up
     to cells. Rows outside are absent where records may be, with their part of the shares; else they are left out.
@@ -99,15 +98,15 @@ def tallied_in_shares(
         outside = np.any(codes == OUTSIDE, axis=1)
         rows_read, outside_rows = rows_read + exact_sum(rows), outside_rows + exact_sum(rows[outside])
         kept = np.ones_like(outside) if absent is not None else ~outside
-        everybody, here = int(person[-1]) + 1, np.unique(person[kept]).size
-        dropped, total = dropped + everybody - here, total + here
-        if total * SHARES > LARGEST:
-            raise DataError(f"at most {LARGEST // SHARES:,} people are counted once; these are more")
-        if not here:
+        each = rows_of_each(person, np.where(kept, rows, 0))
+        dropped += int(np.sum(each == 0))
+        total += exact_sum(np.minimum(each, people.most_rows))
+        require_room(total)
+        if not each.any():
             continue
         order = np.flatnonzero(kept)
         order = order[ranked(reader.universe.shape, person[kept], codes[kept], outside[kept], component_keys)]
-        given = shares_of_groups(person[order], rows[order])
+        given = shares_of_groups(person[order], rows[order], at_most=people.most_rows)
         there = ~outside[order]
         cells.add(list(codes[order[there]].T), given[there])
     return Tally(cells.counts, total, dropped, rows_read, outside_rows, 0)
@@ -237,9 +236,9 @@ def _cells(queries: MarginalQueries, asked: int, found: dict[tuple[int, ...], ND
 @final
 @dataclass(frozen=True, eq=False)
 class TableCounts:
-    """Exact counts of some tables. ``cells``: int64 by table, flat, not shown by ``repr``, of shares where people count
-    once; ``total``: how many records or people; ``dropped``: records left out because they are outside the universe, or
-    people none of whose rows is in it. ``universe``: whose records these are, where that is known."""
+    """Exact counts of some tables. ``cells``: int64 by table, flat, not shown by ``repr``, of shares where people are
+    spread; ``total``: how many records or people; ``dropped``: records left out because they are outside the universe,
+    or people none of whose rows is in it. ``universe``: whose records these are, where that is known."""
 
     cells: tuple[NDArray[np.int64], ...] = field(repr=False)
     total: int
@@ -260,14 +259,14 @@ def table_counts(
     universe says that they count.
 
     Args: as of :func:`dxgeom.engines.histogram.histogram_of_table`, but for arrays of counts, which nobody can have;
-    ``component_keys``: where people count once, see :meth:`dxgeom.metrics.components.Components.keys`.
+    ``component_keys``: where people are spread, see :meth:`dxgeom.metrics.components.Components.keys`.
     Raises: DataError as that; about a row outside, whichever attribute it is outside of.
     """
     universe, people = queries.universe, queries.universe.reading.people
     if isinstance(table, np.ndarray):
         raise DataError("whole tables of counts are read from rows: pass the table, not a count of every record type")
-    if people is not None and people.count == "once" and component_keys is None:
-        raise DataError("people who count once are spread by components of the policy's metric; give component_keys")
+    if people is not None and people.in_shares and component_keys is None:
+        raise DataError("people are spread over their rows by components of the policy's metric; give component_keys")
 
     def over(reader: RecordReader) -> tuple[Tally, RecordReader]:
         return _tallied(reader, queries, component_keys)
@@ -289,6 +288,6 @@ def _tallied(
     there = tallied_there(reader, queries, component_keys)
     if there is not None:
         return there
-    if people is not None and people.count == "once" and component_keys is not None:
+    if people is not None and people.in_shares and component_keys is not None:
         return tallied_in_shares(reader, queries, people, component_keys), reader
     return tallied_by_row(reader, queries, people), reader

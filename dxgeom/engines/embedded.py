@@ -167,6 +167,8 @@ def file_of(table: str | Path) -> str:
             return described
         if path.is_dir():
             raise DataError(f"{described} is a folder; name one file, or a folder of Parquet files")
+        if "://" in str(table) and not path.exists():
+            raise DataError(f"{described} is an address elsewhere, and tables are files here: download it first")
         if not path.exists():
             raise DataError(f"{described} does not exist{_looked_in(path)}")
         if path.suffix.lower() in (".yaml", ".yml"):

@@ -87,14 +87,16 @@ def records_of(batch: pa.RecordBatch) -> tuple[NDArray[np.int64], int]:
 
 
 def tally_of_shares(reader: RecordReader, people: CountedPeople, component_of: Components) -> Tally:
-    """Shares by record type; ``total`` and ``dropped`` are people, the latter those none of whose rows is inside.
+    """Shares by record type; ``total``: people, or what their rows count; ``dropped``: people none of whose rows is
+    inside.
 
-    Rows outside are absent where records may be, with their part of the person's shares; else they are left out, and
-    the shares are spread over the others.
+    Rows outside are absent where records may be, with their part of the person's shares; else they are left out first,
+    and the shares are those of the others. How many rows were left out is nowhere: beyond what a person counts at most
+    it would be told.
     Raises: DataError for rows that name nobody.
     """
     absent, encoder = reader.universe.absent, BatchEncoder(reader.universe, reader.keys.coded)
-    counter = ShareCounter(reader.universe.size, component_of)
+    counter = ShareCounter(reader.universe.size, component_of, at_most=people.most_rows)
     dropped = rows = outside_rows = 0
     for person, records, times in whole_people(reader, people, lambda batch: encoder.indices(encoder.codes(batch))):
         outside = records == OUTSIDE
@@ -103,7 +105,7 @@ def tally_of_shares(reader: RecordReader, people: CountedPeople, component_of: C
         records = np.where(outside, absent, records) if absent is not None else records
         dropped += int(person[-1]) + 1 - np.unique(person[kept]).size
         counter.add(person[kept], records[kept], times[kept])
-    return Tally(counter.histogram(absent), counter.people, dropped, rows, outside_rows, 0)
+    return Tally(counter.histogram(absent), counter.records, dropped, rows, outside_rows, 0)
 
 
 _EXAMPLES = 5
@@ -190,7 +192,7 @@ Outside: TypeAlias = Literal["refuse", "drop"]
 class Histogram:
     """Exact counts of records by type.
 
-    ``counts``: shape (universe.size,), int64, not writable, never shown by ``repr``, of shares where people count once;
+    ``counts``: shape (universe.size,), int64, not writable, never shown by ``repr``, of shares where people are spread;
     ``total``: how many records or people they are; ``dropped``: records left out because they are outside the universe,
     or people none of whose rows is in it; ``not_declared_whole``: the attributes of
     numbers whose column has an integer type, which the policy does not say.
@@ -257,7 +259,7 @@ def histogram_of_table(
             or outside where records may be absent and rows outside are dropped.
         quiet_data: refuse without a word about what the table holds.
         people: whose rows these are; left out, as the universe says.
-        component_of: where people count once, the component of each record type under the policy's metric, see
+        component_of: where people are spread, the component of each record type under the policy's metric, see
             :func:`dxgeom.metrics.components.components_of`; shares are spread by it.
     Raises: DataError when the table cannot be read, lacks a column, holds rows outside, or has no rows (unless records
     may be absent).
@@ -271,11 +273,11 @@ def histogram_of_table(
         with muted(quiet_data):
             return histogram_of_counts(table, universe.size, universe.absent)
     people = universe.reading.people if people is None else people
-    if people is not None and people.count == "once" and component_of is None:
-        raise DataError("people who count once are spread by the components of the policy's metric; give component_of")
+    if people is not None and people.in_shares and component_of is None:
+        raise DataError("people are spread over their rows by components of the policy's metric; give component_of")
 
     def over(reader: RecordReader) -> tuple[Tally, RecordReader]:
-        if people is not None and component_of is not None and people.count == "once":
+        if people is not None and component_of is not None and people.in_shares:
             return tally_of_shares(reader, people, component_of), reader
         return tally(reader, people), reader
 

@@ -37,12 +37,13 @@ class _NoneNamedSo(Exception):
 def repeated_identifiers(table: Any, universe: Universe) -> tuple[str, ...]:
     """The columns whose names say that they tell who a row is of, that no attribute is made of, and in which two of the
     first million rows, of the first hundred thousand on a server, say the same. None where the policy says who people
-    are.
+    are, or that everybody has one row.
 
     Looked at are words and whole numbers; a reader, which flows by once, is left alone.
     Raises: DataError for a table that cannot be read; MissingExtra.
     """
-    if universe.reading.people is not None or isinstance(table, pa.RecordBatchReader):
+    stated = universe.reading.people is not None or universe.one_row_each
+    if stated or isinstance(table, pa.RecordBatchReader):
         return ()
     named: list[str] = []
 

@@ -29,8 +29,9 @@ _PASSES: Final = (1, 8, 64, 512)
 class CountedPeople(Protocol):
     """What is stated of people: the column that says whose a row is, and how many of a person's rows count.
 
-    ``once``: all together as one record; ``rows``: the first ``at_most`` by the column ``order``; ``single``: there is
-    one at most.
+    ``once``: all together as one record; ``rows``: the first ``at_most`` by the column ``order``, or, without it, all
+    together as at most so many records; ``single``: there is one at most. ``in_shares``: whether a row may count a
+    fraction; ``most_rows``: what a person counts at most.
     """
 
     @property
@@ -41,6 +42,10 @@ class CountedPeople(Protocol):
     def at_most(self) -> int | None: ...
     @property
     def order(self) -> str | None: ...
+    @property
+    def in_shares(self) -> bool: ...
+    @property
+    def most_rows(self) -> int: ...
 
 
 def whole_people(

@@ -24,11 +24,9 @@ from dxgeom.engines.people import KEPT, MARKS, PERSON, CountedPeople, Flaws, key
 from dxgeom.engines.reading import Grouping, RecordReader
 from dxgeom.engines.source import Source, ibis
 from dxgeom.engines.watching import changed_meanwhile
-from dxgeom.errors import DataError
-from dxgeom.numeric.arrays import LARGEST
 from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.people.people import SHARES
-from dxgeom.universe.people.shares import ComponentKeys
+from dxgeom.universe.people.shares import ComponentKeys, require_room
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _DAY: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -177,10 +175,10 @@ def _element() -> Any:
     return ibis.udf.scalar.builtin(name="element_at", signature=signature)(_of_the_engine)
 
 
-WEIGHED: Final = ("inside", "weight", "rows", "present", "left_out", *MARKS)
+WEIGHED: Final = ("inside", "weight", "rows", "widest", "present", "left_out", *MARKS)
 """Beside a0, a1, …, the code of each attribute: whether a row is ``inside`` the universe; what ``weight`` it adds to
-cells; how many ``rows`` it stands for; how many records or people are ``present`` or ``left_out`` by it; and what is
-wrong with it."""
+cells; how many ``rows`` it stands for, and how many its person has who is spread, the ``widest``; how many records or
+people are ``present`` or ``left_out`` by it; and what is wrong with it."""
 
 
 def rows_as_they_count(reader: RecordReader, people: CountedPeople | None, codes: CodesThere) -> ibis.Table:
@@ -194,7 +192,7 @@ def rows_as_they_count(reader: RecordReader, people: CountedPeople | None, codes
     coded = keyed.select(**codes.of(keyed), **{name: keyed[name] for name in (KEPT, *MARKS)})
     inside, one = coded[KEPT] & (coded.worst >= 0), coded[KEPT].cast("int64")
     present = inside.cast("int64")
-    counted = {"weight": one, "rows": one, "present": present, "left_out": one - present}
+    counted = {"weight": one, "rows": one, "widest": one, "present": present, "left_out": one - present}
     return coded.mutate(inside=inside, **counted).select(*_codes(codes), *WEIGHED)
 
 
@@ -204,7 +202,7 @@ def people_in_shares(
     """Groups of equal rows of a person, each with its part of the shares.
 
     Guarantee: *exactly* the shares of :func:`dxgeom.engines.counted_tables.tallied_in_shares`: quotients,
-    below 2³⁰, are of numbers that the divisor divides, so that those of float64 are within 1/2 of them.
+    below 2⁵⁰, are of numbers that the divisor divides, so that those of float64 are within 1/2 of them.
     """
     keyed = reader.source.rows.select(**codes.grouping.keys, **{PERSON: keys_of_people(reader, people)[PERSON]})
     coded = keyed.select(**codes.of(keyed), **{PERSON: keyed[PERSON]})
@@ -218,13 +216,14 @@ def people_in_shares(
     here = ibis.window(group_by=PERSON, order_by=[*order, *(groups[name] for name in _codes(codes))])
     placed = groups.mutate(
         upto=groups.counted.sum().over(here),
-        all=ibis.greatest(groups.counted.sum().over(ibis.window(group_by=PERSON)), 1),
+        all=ibis.greatest(groups.counted.sum().over(ibis.window(group_by=PERSON)), 1).cast("int64"),
         first=(ibis.row_number().over(here) == 0).cast("int64"),
     )
-    shares = _reached(placed.upto, placed.all) - _reached(placed.upto - placed.counted, placed.all)
+    counts = ibis.least(placed.all, people.most_rows)
+    shares = _reached(placed.upto, counts, placed.all) - _reached(placed.upto - placed.counted, counts, placed.all)
     return placed.select(
-        *_codes(codes), "rows", "inside", weight=shares,
-        present=placed.kept.ifelse(placed["first"], 0), left_out=placed.kept.ifelse(0, placed["first"]),
+        *_codes(codes), "rows", "inside", weight=shares, widest=placed.all,
+        present=placed.kept.ifelse(placed["first"] * counts, 0), left_out=placed.kept.ifelse(0, placed["first"]),
         **{MARKS[0]: placed[PERSON].isnull()}, **dict.fromkeys(MARKS[1:], ibis.literal(False)),
     ).select(*_codes(codes), *WEIGHED)  # fmt: skip
 
@@ -237,12 +236,19 @@ def _components(groups: ibis.Table, component_keys: ComponentKeys) -> list[Any]:
     return [taken_from(component.tolist(), groups[f"a{axis}"]) for axis, component in component_keys]
 
 
-def _reached(rows: Any, everything: Any) -> Any:
-    """⌊rows·SHARES/everything⌋."""
-    spread = rows * SHARES
-    return ((spread - spread % everything) / everything).round().cast("int64")
+def _reached(rows: Any, counts: Any, everything: Any) -> Any:
+    """⌊rows·counts·SHARES/everything⌋, of which no product passes counts·SHARES or everything²."""
+    handed = counts * SHARES
+    rest = rows * (handed % everything)
+    return rows * _quotient(handed, everything) + _quotient(rest, everything)
 
 
+def _quotient(number: Any, divisor: Any) -> Any:
+    return ((number - number % divisor) / divisor).round().cast("int64")
+
+
+MOST_ROWS: Final = 3 * 10**9
+"""Of more of one person the square passes 64 bits."""
 MOST_CELLS: Final = 1 << 16
 """So many cells are put together at a time, and in one table rather than many where that has no more."""
 CODES: Final = "codes"
@@ -262,22 +268,22 @@ def tallied_there(
     codes = None if grouping is None else codes_there(reader, grouping)
     if source.there is None or codes is None:
         return None
-    once = people is not None and people.count == "once"
-    if people is not None and once:
+    spread = people is not None and people.in_shares
+    if people is not None and spread:
         weighed = people_in_shares(reader, people, codes, component_keys or ())
     else:
         weighed = rows_as_they_count(reader, people, codes)
     with source.holding(source.there, _in_classes(weighed, queries)) as held:
         (batch,) = held.finished(_summary(held.rows), lambda sums: sums)
         summary = batch.to_pylist()[0]
-        if summary["most"] > LARGEST // SHARES:
+        if summary["most"] > MOST_ROWS:
             return None
         if people is not None:
             flaws = Flaws()
             flaws.note(batch)
             flaws.refuse(reader, people)
-        if once and summary["present"] * SHARES > LARGEST:
-            raise DataError(f"at most {LARGEST // SHARES:,} people are counted once; these are more")
+        if spread:
+            require_room(summary["present"])
         counts = np.concatenate([one.ravel() for one in _tables(held, queries, summary["within"])])
     if not codes.still_all(reader):
         raise changed_meanwhile(source.described)
@@ -303,7 +309,7 @@ def _summary(rows: ibis.Table) -> ibis.Table:
     flaws = {name: rows[name].any().fill_null(False) for name in MARKS}
     within = ibis.ifelse(rows.inside, rows.weight, 0).sum().fill_null(0).cast("int64")
     beyond = outside.sum().fill_null(0).cast("int64")
-    return rows.agg(**sums, **flaws, within=within, outside=beyond, most=rows.rows.max().fill_null(0))
+    return rows.agg(**sums, **flaws, within=within, outside=beyond, most=rows.widest.max().fill_null(0))
 
 
 def _tables(held: Source, queries: MarginalQueries, within: int) -> Iterator[NDArray[np.int64]]:

@@ -154,9 +154,10 @@ def _hindrance(model: str, response: str, by: tuple[str, ...], reader: TaskReade
         return None
     if attribute.size != 2:
         return f"a logistic regression predicts one of two values; {shown(response)} has {attribute.size}", ""
-    if people is not None and people.count == "once":
-        said = "people count once here: a person spread over many rows bends a logistic fit by more than one row does"
-        return said, "let people count by 'rows', or be 'single'; or take a linear regression"
+    if people is not None and people.in_shares:
+        counted = "people count once here" if people.count == "once" else "rows of people count in shares here"
+        said = f"{counted}: a person spread over many rows bends a logistic fit by more than one row does"
+        return said, "let people count by 'rows' with an 'order', or be 'single'; or take a linear regression"
     return None
 
 

@@ -36,7 +36,7 @@ class FitToCounts(HistogramMechanism[tuple[Fraction, ...]]):
 
     Guarantee: that of ``inner``, :class:`ObjectivePerturbation`: which records there are is all that it sees of a
     table, in no order.
-    Raises: UnsupportedCombination where people count once.
+    Raises: UnsupportedCombination where people are spread over their rows.
     """
 
     name: str
@@ -45,7 +45,7 @@ class FitToCounts(HistogramMechanism[tuple[Fraction, ...]]):
 
     def __post_init__(self) -> None:
         if self.shares > 1:
-            raise UnsupportedCombination("a model is fitted to whole records, and people who count once are spread")
+            raise UnsupportedCombination("a model is fitted to whole records, and people here are spread over theirs")
 
     @property
     def metric(self) -> VerifiedMetric:

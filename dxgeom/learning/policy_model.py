@@ -196,10 +196,11 @@ class PolicyModel:
                 "a model is told from attributes, each on its own: take a policy that lists its attributes, not a "
                 "table of records"
             )
-        if self.metric.people is not None and self.metric.people.count == "once":
+        if self.metric.people is not None and self.metric.people.in_shares:
+            spread = "a person who counts once" if self.metric.people.count == "once" else "a person here"
             raise UnsupportedCombination(
-                "a model is fitted to rows, and a person who counts once is spread over many, each of which bends the "
-                "objective: let people count by 'rows', or be 'single'; a linear regression takes them as they are"
+                f"a model is fitted to rows, and {spread} is spread over many, each of which bends the objective: let "
+                "people count by 'rows' with an 'order', or be 'single'; a linear regression takes them as they are"
             )
         if self.metric.block is not None:
             raise UnsupportedCombination("a model is fitted to all records, not to those of a block")

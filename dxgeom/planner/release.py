@@ -187,9 +187,9 @@ class Release(Pictured, Generic[Answer]):
         Raises: UnsupportedCombination for an unknown name, or when nothing satisfies all this; TooLarge beyond 300
         answers.
         """
-        if integers and self.people is not None and self.people.count == "once":
+        if integers and self.people is not None and self.people.in_shares:
             raise UnsupportedCombination(
-                "where people count once, answers add up fractions of people's rows, which are no whole numbers: leave "
+                "where people are spread over their rows, answers add up fractions, which are no whole numbers: leave "
                 "integers out"
             )
         return self._shown.made_to_agree(
@@ -247,9 +247,9 @@ class Release(Pictured, Generic[Answer]):
         if people is None:
             assumed = {"assumed": ONE_ROW} if metrics_of_rows(self.mechanism) else {}
             return {"dropped_rows": self.dropped, **assumed}
-        # How many rows people have who count once is told nowhere.
-        once = people.count == "once"
-        dropped = {"dropped_rows": None, "dropped_people": self.dropped} if once else {"dropped_rows": self.dropped}
+        # How many rows people have, beyond what they count at most, is told nowhere.
+        spread = people.in_shares
+        dropped = {"dropped_rows": None, "dropped_people": self.dropped} if spread else {"dropped_rows": self.dropped}
         return {**dropped, "records_are": people.records_are, "people": people.sentence}
 
     def public_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:

@@ -236,8 +236,8 @@ class Policy(Pictured):
 
         Args: the record of each row, as :meth:`explain` takes it with all attributes; where rows are counted, in their
         order. A person without rows is absent.
-        Guarantee: *exact*; where distances of records are rounded, *rounded up*. Where people count once, the few
-        shares by which more than 16 rows are rounded are left out.
+        Guarantee: *exact*; where distances of records are rounded, *rounded up*. Where people are spread over rows, the
+        few shares by which more than 16 rows are rounded are left out.
         Raises: DataError for rows that such a person cannot have, and as :meth:`explain`.
         """
         from dxgeom.policy.explain.telling import Telling

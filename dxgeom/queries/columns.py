@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
@@ -11,7 +12,7 @@ from dxgeom.errors import PredicateError
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, place_in
 from dxgeom.queries.weights import SummedNumbers, TooFine, integers_over_unit
-from dxgeom.universe.columns import Column, TextColumn
+from dxgeom.universe.columns import Column, TextColumn, plain
 from dxgeom.universe.conditions.stepped import stands_for_more, stepped_columns
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
@@ -25,6 +26,11 @@ from dxgeom.universe.workloads.groups import Groups, cut_groups, groups_of_colum
 _COUNTED: Final = "count the records with each word, or make the attribute a range or bins"
 EVERYBODY: Final = tabulated((), np.ones(1, dtype=np.int64))
 """Weight 1 for every record."""
+_NOTHING: Final = tabulated((), np.zeros(1, dtype=np.int64))
+ONE_EACH: Final = SummedNumbers(
+    EVERYBODY, Fraction(1), _NOTHING, Fraction(1), (), (Fraction(1), Fraction(1)), EVERYBODY
+)
+"""The weights of records that nothing weighs."""
 
 
 @final
@@ -99,6 +105,18 @@ class ColumnReader:
         present = np.append(np.ones_like(integers), nothing)
         there = along(self.universe, axis, present[None]) if column.missing else EVERYBODY
         return SummedNumbers(weights, unit, spreads, spread_unit, clamped, column.extent, there)
+
+    def weight(self, node: Mapping) -> SummedNumbers | None:
+        """What each record of a query counts, by its key 'weight'; a missing number counts nothing."""
+        stated = node.entry("weight")
+        if stated is None:
+            return ONE_EACH
+        found = self.numbers(stated[1])
+        if found is not None and found.extent[0] < 0:
+            message = f"a weight is 0 or more, and these numbers reach down to {plain(found.extent[0])}"
+            self.note("DX201", stated[1].span, message, "take a column of numbers that are not negative")
+            return None
+        return found
 
     def groups(self, node: Node) -> Groups | None:
         """A column's distinct values."""

@@ -9,27 +9,40 @@ from typing import final
 from pydantic import Field
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node
-from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.query_kind import By, QueryKind, QuerySyntax, TableKind, Where, Word, condition_words, one_line
-from dxgeom.queries.weights import AskedQueries
-from dxgeom.universe.weight_table import products
+from dxgeom.queries.columns import ONE_EACH, ColumnReader
+from dxgeom.queries.query_kind import (
+    By,
+    QueryKind,
+    QuerySyntax,
+    TableKind,
+    Weight,
+    Where,
+    Word,
+    condition_words,
+    one_line,
+    weight_words,
+)
+from dxgeom.queries.weights import AskedQueries, SummedNumbers
+from dxgeom.universe.weight_table import WeightTable, products
 from dxgeom.universe.workloads.groups import Groups
 from dxgeom.universe.workloads.spans import Spans, spans_of
 
 
 @final
 class CountSyntax(QuerySyntax):
-    """``{count: condition, by: [columns…]}``."""
+    """``{count: condition, weight: column, by: [columns…]}``."""
 
     count: Word = Field(description="How many records satisfy a condition, such as: age >= 65 and sex == 'Female'.")
+    weight: Weight = None
     by: By = None
 
 
 @final
 class SumSyntax(QuerySyntax):
-    """``{sum: column, where: condition, by: [columns…]}``."""
+    """``{sum: column, weight: column, where: condition, by: [columns…]}``."""
 
     sum: Word = Field(description="The sum of a numeric attribute or column.")
+    weight: Weight = None
     where: Where = None
     by: By = None
 
@@ -42,9 +55,14 @@ class Count(TableKind):
     syntax = CountSyntax
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        chosen = columns.condition(value)
+        chosen, by = columns.condition(value), columns.weight(node)
         name = "count" if node.entry("by") and one_line(value) == "true" else one_line(value)
-        return None if chosen is None else AskedQueries((name,), (Fraction(1),), (chosen,), counted=chosen)
+        weight = node.entry("weight")
+        if chosen is None or by is None:
+            return None
+        if weight is None:
+            return AskedQueries((name,), (Fraction(1),), (chosen,), counted=chosen)
+        return sum_of(f"{name}{weight_words(node)}", one_line(weight[1]), by, chosen)
 
     def tables(self, value: Node, columns: ColumnReader) -> Sequence[tuple[Groups, ...]] | None:
         if one_line(value) == "true":
@@ -66,16 +84,22 @@ class Sum(QueryKind):
     syntax = SumSyntax
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        chosen, found = columns.where(node), columns.numbers(value)
-        if found is None or chosen is None:
+        chosen, found, by = columns.where(node), columns.numbers(value), columns.weight(node)
+        if found is None or chosen is None or by is None:
             return None
-        name = f"sum of {one_line(value)}{condition_words(node)}"
-        return AskedQueries(
-            (name,),
-            (found.unit,),
-            (products(found.weights, chosen),),
-            measure=one_line(value),
-            rounding=found.rounding(chosen),
-            counted=chosen,
-            numbers=found,
-        )
+        own = found if by is ONE_EACH else found.weighted(by)
+        words = one_line(value)
+        return sum_of(f"sum of {words}{condition_words(node)}", f"{words}{weight_words(node)}", own, chosen)
+
+
+def sum_of(name: str, measure: str, numbers: SummedNumbers, chosen: WeightTable) -> AskedQueries:
+    """The sum of numbers over the chosen records."""
+    return AskedQueries(
+        (name,),
+        (numbers.unit,),
+        (products(numbers.weights, chosen),),
+        measure=measure,
+        rounding=numbers.rounding(chosen),
+        counted=chosen,
+        numbers=numbers,
+    )

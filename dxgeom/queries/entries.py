@@ -13,10 +13,10 @@ from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, as_data, key_s
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.grouping import by_groups
 from dxgeom.queries.query_kind import NOT_A_WORD, NamedSyntax, QueryKind, one_line
-from dxgeom.queries.syntax import KINDS, QUERY_KINDS, WORDS_OF_A_QUERY, kinds_with
+from dxgeom.queries.syntax import KINDS, QUERY_KINDS, WORDS_OF_A_QUERY, instead_of, kinds_with
 from dxgeom.queries.weights import AskedQueries, RatioWords
 from dxgeom.universe.quantile_queries import AskedQuantiles
-from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 _UNIMPORTANT = "DX209"
@@ -105,7 +105,7 @@ class QueryReader:
         advice = "write each as a query of its own" if found else ""
         strangers = [key for key, _ in node.entries if key.text not in WORDS_OF_A_QUERY]
         if not found and strangers:
-            advice = did_you_mean(strangers[0].text, KINDS)
+            advice = instead_of(strangers[0].text, KINDS)
         self.columns.note("DX200", node.span, f"a query asks for one of {', '.join(KINDS)}; {what}", advice)
         return None
 
@@ -147,7 +147,7 @@ def _out_of_place(kind: QueryKind, key: str) -> tuple[str, str, str]:
         return kind.refused[key]
     others = kinds_with(key)
     if not others:
-        return "DX105", f"the key {shown(key)} is not known here", did_you_mean(key, WORDS_OF_A_QUERY)
+        return "DX105", f"the key {shown(key)} is not known here", instead_of(key, WORDS_OF_A_QUERY)
     return "DX200", f"'{key}' goes with {', '.join(others[:-1])} and {others[-1]}, not with {kind.word}", ""
 
 

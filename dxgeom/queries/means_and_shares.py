@@ -10,9 +10,21 @@ from pydantic import Field
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node
 from dxgeom.queries.columns import EVERYBODY, ColumnReader
-from dxgeom.queries.query_kind import By, QueryKind, QuerySyntax, Where, Word, condition_words, one_line
+from dxgeom.queries.query_kind import (
+    By,
+    QueryKind,
+    QuerySyntax,
+    Weight,
+    Where,
+    Word,
+    condition_words,
+    one_line,
+    weight_words,
+)
 from dxgeom.queries.weights import AskedQueries, RatioWords
+from dxgeom.universe.queries import RECORDS
 from dxgeom.universe.weight_table import products
+from dxgeom.universe.wording import shown
 
 _SHARES = (Fraction(0), Fraction(1))
 _ONES = (Fraction(1), Fraction(1))
@@ -20,12 +32,13 @@ _ONES = (Fraction(1), Fraction(1))
 
 @final
 class MeanSyntax(QuerySyntax):
-    """``{mean: column, where: condition, by: [columns…]}``."""
+    """``{mean: column, weight: column, where: condition, by: [columns…]}``."""
 
     mean: Word = Field(
         description="The mean of a numeric attribute or column: over all records, whose public number is 'records', or "
         "over a group whose size is private."
     )
+    weight: Weight = None
     where: Where = None
     by: By = None
 
@@ -43,21 +56,30 @@ class ShareSyntax(QuerySyntax):
 
 @final
 class Mean(QueryKind):
-    """The mean of a column over all records of a public number; a sum over a count where their number is private."""
+    """The mean of a column over all records of a public number; a sum over a count where their number is private, over
+    the sum of the weights where there are such."""
 
     word = "mean"
     syntax = MeanSyntax
 
     def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        chosen, found = columns.where(node), columns.numbers(value)
+        chosen, found, by = columns.where(node), columns.numbers(value), columns.weight(node)
+        weight = node.entry("weight")
         place = (node.entry(self.word) or (node,))[0].span
-        private = bool(node.entry("where") or node.entry("by")) or columns.universe.absent is not None
+        private = bool(weight or node.entry("where") or node.entry("by")) or columns.universe.absent is not None
         private = private or (found is not None and found.there is not EVERYBODY)
         if not private and records is None:
             advice = "add 'records: …' at the top of the file; it is public when one record replaces another"
             columns.note("DX204", place, "a mean needs the number of records", advice)
             return None
-        if found is None or chosen is None:
+        if found is None or chosen is None or by is None:
+            return None
+        if weight is not None and by.rounding(chosen).per_record:
+            message = (
+                f"the weights of a mean are exact, and values of {shown(one_line(weight[1]))} stand for many numbers"
+            )
+            advice = "say 'whole: true' of it in the policy, or list its values; a sum may have such weights"
+            columns.note("DX201", weight[1].span, message, advice)
             return None
         counted = products(chosen, found.there)
         rounding, words = found.rounding(chosen), f"{one_line(value)}{condition_words(node)}"
@@ -67,17 +89,22 @@ class Mean(QueryKind):
             return AskedQueries((name,), (unit,), (found.weights,), measure=name, rounding=each)
         known = "" if found.there is EVERYBODY else f" with {one_line(value)}"
         names = (f"sum of {words}", f"records{known}{condition_words(node)}")
-        tables, units = (products(found.weights, chosen), counted), (found.unit, Fraction(1))
+        below = products(counted, by.weights)
+        if weight is not None:
+            found = found.weighted(by)
+            rounding = found.rounding(chosen)
+        tables, units = (products(found.weights, chosen), below), (found.unit, by.unit)
         ratio = RatioWords(f"mean {words}", found.extent)
         return AskedQueries(
             names,
             units,
             tables,
-            measure=one_line(value),
+            measure=f"{one_line(value)}{weight_words(node)}",
             rounding=rounding,
             counted=counted,
             numbers=found,
             ratios=(ratio,),
+            measured_below=RECORDS if weight is None else one_line(weight[1]),
         )
 
 

@@ -74,6 +74,12 @@ By: TypeAlias = Annotated[
     WithJsonSchema(SEVERAL_WORDS),
     Field(description="One answer for each combination of the values of these attributes or columns."),
 ]
+Weight: TypeAlias = Annotated[
+    str | None,
+    PlainValidator(_word),
+    WithJsonSchema(WORD),
+    Field(description="A numeric attribute or column: each record counts so much, 0 or more, in place of 1."),
+]
 Unit: TypeAlias = Annotated[
     str | None,
     PlainValidator(_word),
@@ -170,6 +176,12 @@ def one_line(node: Node) -> str:
 
 
 def condition_words(node: Mapping) -> str:
-    """What a query's condition adds to its name."""
+    """What a query's weight and condition add to its name."""
     where = node.entry("where")
-    return f" where {one_line(where[1])}" if where else ""
+    return weight_words(node) + (f" where {one_line(where[1])}" if where else "")
+
+
+def weight_words(node: Mapping) -> str:
+    """What a query's weight adds to its name."""
+    weight = node.entry("weight")
+    return f" weighted by {one_line(weight[1])}" if weight else ""

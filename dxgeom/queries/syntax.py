@@ -12,6 +12,7 @@ from dxgeom.queries.means_and_shares import Mean, Share
 from dxgeom.queries.quantiles import Median, Quantiles
 from dxgeom.queries.query_kind import STRICT, QueryKind
 from dxgeom.queries.tables_of_counts import Marginal, Marginals, Prefixes, Ranges
+from dxgeom.universe.wording import did_you_mean
 
 QUERY_KINDS: Final[tuple[QueryKind, ...]] = (
     Count(),
@@ -27,8 +28,37 @@ QUERY_KINDS: Final[tuple[QueryKind, ...]] = (
     Matrix(),
 )
 KINDS: Final = tuple(kind.word for kind in QUERY_KINDS)
-_SHARED: Final = ("name", "where", "by", "at", "importance", "unit", "error")
+_SHARED: Final = ("name", "weight", "where", "by", "at", "importance", "unit", "error")
 WORDS_OF_A_QUERY: Final = (*_SHARED, *KINDS)
+_BY: Final = "write 'by: column', or 'by: [one, other]', beside a count, a sum, a mean or a share"
+_WHERE: Final = "write 'where: 18 <= age < 65' beside it, with names of your own"
+_ENDS: Final = "it is one person's number: write 'quantiles: column' with 'at: [0.05, 0.95]'"
+_FIRST: Final = "write a task, 'tasks: [{name: first, select: {best: column, top: 3}}]'"
+_SPREAD: Final = "write a task, 'tasks: [{name: spread, statistics: {moments: [column]}}]', for sums of x and x²"
+_DIFFERENT: Final = "a number of different values is not released: 'marginal: column' counts each listed value"
+OF_OTHER_LANGUAGES: Final[dict[str, str]] = {
+    **dict.fromkeys(("group_by", "group by", "groupby", "group"), _BY),
+    **dict.fromkeys(("filter", "having", "between", "if", "condition"), _WHERE),
+    **dict.fromkeys(("max", "min", "maximum", "minimum"), _ENDS),
+    **dict.fromkeys(("top", "limit", "order_by", "order by", "mode"), _FIRST),
+    **dict.fromkeys(("variance", "var", "std", "stddev", "sd"), _SPREAD),
+    **dict.fromkeys(("count_distinct", "count distinct", "distinct", "nunique", "unique"), _DIFFERENT),
+    **dict.fromkeys(("avg", "average"), "write 'mean: column'"),
+    **dict.fromkeys(("weights", "weighted", "weight_by"), "write 'weight: column' beside a count, a sum or a mean"),
+    **dict.fromkeys(
+        ("histogram", "crosstab", "pivot", "cube"), "write 'marginal: column', or 'marginal: [one, other]'"
+    ),
+    **dict.fromkeys(("percentile", "percentiles"), "write 'quantiles: column' with 'at: [0.25, 0.75]'"),
+    **dict.fromkeys(("cdf", "cumulative"), "write 'prefixes: column'"),
+    "epsilon": "the policy's rules say which epsilon; a release spends a part of its budget, --spend or spend=",
+    "seed": "what is released is drawn from the system's randomness; a rehearsal is for trying, --rehearse",
+}
+"""Words that newcomers bring from elsewhere, lower case, and what to write."""
+
+
+def instead_of(word: str, known: tuple[str, ...]) -> str:
+    """What to write instead of a word that is none here."""
+    return OF_OTHER_LANGUAGES.get(word.lower()) or did_you_mean(word, known)
 
 
 @final

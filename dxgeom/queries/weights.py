@@ -32,7 +32,8 @@ class SummedNumbers:
 
     ``spread``: how far what a value stands for can be from it, over a unit of its own; ``clamped``: the column, where
     its numbers were clamped to ends that are not the true ones; ``extent``: the lowest and the highest number meant;
-    ``there``: weight 1 where the column has a number, which is everywhere unless it may be missing.
+    ``there``: weight 1 where the column has a number, which is everywhere unless it may be missing. ``further``: what
+    comes to ``spread``, each over its own unit, where two columns are multiplied.
     """
 
     weights: WeightTable
@@ -42,16 +43,37 @@ class SummedNumbers:
     clamped: tuple[str, ...]
     extent: Interval
     there: WeightTable
+    further: tuple[tuple[WeightTable, Fraction], ...] = ()
+
+    def weighted(self, by: SummedNumbers) -> SummedNumbers:
+        """The products x·w with another column's numbers, none negative, record by record.
+
+        Where x and w stand for x′ and w′ at most h and k away, x′w′ is at most |x′|·k + w·h from x·w.
+        Raises: TooLarge for products that are too wide for exact arithmetic.
+        """
+        largest = max(map(abs, self.extent))
+        return replace(
+            self,
+            weights=products(self.weights, by.weights),
+            unit=self.unit * by.unit,
+            spread=products(self.spread, by.weights),
+            spread_unit=self.spread_unit * by.unit,
+            clamped=tuple(dict.fromkeys((*self.clamped, *by.clamped))),
+            there=products(self.there, by.there),
+            further=((by.spread, by.spread_unit * largest),),
+        )
 
     def rounding(self, chosen: WeightTable) -> ValueRounding:
-        """What rounding does to their sum over the chosen records, for each of these. *Exact.*"""
+        """What rounding does to their sum over the chosen records, for each of these. *Exact*; of products *rounded
+        up*."""
         (only,) = self.roundings(chosen)
         return only
 
     def roundings(self, chosen: WeightTable) -> tuple[ValueRounding, ...]:
         """The same for each of several choices."""
-        _, most = products(self.spread, chosen).extremes
-        return tuple(ValueRounding(each * self.spread_unit, clamped=self.clamped) for each in most.tolist())
+        spreads = ((self.spread, self.spread_unit), *self.further)
+        most = [[each * unit for each in products(table, chosen).extremes[1].tolist()] for table, unit in spreads]
+        return tuple(ValueRounding(sum(own, Fraction(0)), clamped=self.clamped) for own in zip(*most, strict=True))
 
 
 class RatioWords(NamedTuple):
@@ -73,7 +95,7 @@ class AskedQueries:
     where nobody asks. ``numbers``: those that are added up. ``stepped``: columns of whose numbers the conditions ask
     more than the values tell. ``origins``: what each answer is about, where that is more
     than the query's name. ``ratios``: where there are K of them, the queries are K numerators in one table and K
-    denominators, which count, in another.
+    denominators in another, which are exact and ``measured_below`` in records, or in what weighs them.
     """
 
     names: tuple[str, ...]
@@ -89,6 +111,7 @@ class AskedQueries:
     origins: tuple[AnswerOrigin, ...] = ()
     ratios: tuple[RatioWords, ...] = ()
     stepped: tuple[str, ...] = ()
+    measured_below: str = RECORDS
 
     @property
     def each_rounding(self) -> tuple[ValueRounding, ...]:
@@ -113,7 +136,7 @@ class AskedQueries:
             )
             for half, table in zip(halves, self.tables, strict=True)
         )
-        return [first, replace(second, measure=RECORDS, rounding=None, by_group=(), counted=None)]
+        return [first, replace(second, measure=self.measured_below, rounding=None, by_group=(), counted=None)]
 
     def only(self, places: Sequence[int]) -> AskedQueries:
         """The queries at these rising places of the one table that there is."""

@@ -71,8 +71,24 @@ def _counted(facts: Facts, people: People) -> Iterator[str]:
                 "Only people with equal shares in each group of records that rules join are compared; the sums of "
                 "these shares are exact, and may reveal how many rows people have."
             )
+    elif people.in_shares:
+        yield from _in_shares_of_rows(facts, people)
     else:
         yield from _by_rows(facts, people)
+
+
+def _in_shares_of_rows(facts: Facts, people: People) -> Iterator[str]:
+    least, most = facts.extremes.closest.distance * facts.budget, people.most_rows
+    yield (
+        f"Every row counts 1, but nobody counts more than {most}: more rows of a person count {most} together, spread "
+        f"evenly, and that there are more is hidden. A row tells a part in {most} of what the rules allow: with one "
+        f"changed row the closest two are at {odds(least / most)}, with all of at least {most} at {odds(least)}."
+    )
+    yield "The errors of Section 5 leave out what is cut so."
+    if not hides_presence(facts):
+        yield f"Everybody's number of rows up to {most} is public."
+    if facts.policy.unprotected:
+        yield "In each group of records that rules join, sums of people's shares are exact, and may reveal rows."
 
 
 def _by_rows(facts: Facts, people: People) -> Iterator[str]:
@@ -133,7 +149,13 @@ def _rows(facts: Facts) -> Iterator[Row]:
         told = f"{number} is told exactly; of a table that was filtered, how many passed."
         yield "The number of records", told, "The same."
     people = people_of(facts)
-    if people is not None and people.count == "rows":
+    if people is not None and people.count == "rows" and people.in_shares and not hides_presence(facts):
+        yield (
+            "How many rows a person has",
+            f"Everybody's number of rows up to {people.at_most} may be told.",
+            "The policy: no rule about presence, which would hide it; so would 'count: once'.",
+        )
+    if people is not None and people.count == "rows" and not people.in_shares:
         yield (
             "Which rows a person has",
             f"Which rows there are, and their order by {people.order}, may be told; {people.at_most} of each are kept.",

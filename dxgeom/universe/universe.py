@@ -31,7 +31,8 @@ class Universe:
     ``listed``: None for the whole product, else the places in it of the records that exist, (n,) int64, in the table's
     order, which numbers them. ``presence``: a record may be absent. Then one more element, the last one, stands for no
     record: data never hold it, and every query gives it the weight 0. ``stated_reading``: how rows are read where a
-    policy says more than the attributes do; see ``reading``.
+    policy says more than the attributes do; see ``reading``. ``one_row_each``: whether it is stated that every person
+    has one row, which is assumed in any case and changes no meaning.
 
     Laws: ``index(record(i)) == i`` for every record type; sizes multiply; ``encode`` never yields the absent record.
     """
@@ -40,6 +41,7 @@ class Universe:
     presence: bool = False
     listed: NDArray[np.int64] | None = field(default=None, repr=False)
     stated_reading: Reading | None = field(default=None, repr=False)
+    one_row_each: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.stated_reading is not None and len(self.stated_reading.attributes) != len(self.attributes):

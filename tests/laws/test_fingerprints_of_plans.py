@@ -30,7 +30,7 @@ from dxgeom.universe.workloads.groups import AnswerOrigin
 
 POLICY = dx.parse_policy("""
 policy: p
-universe: {attributes: {a: {range: [0, 2], step: 1}, n: {range: [1, 2], step: 1}, b: [x, y]}}
+universe: {attributes: {a: {range: [0, 2], step: 1}, n: {range: [1, 2], step: 1, whole: true}, b: [x, y]}}
 rules: [{change: a, epsilon: 1, per: 1}, {change: n, epsilon: 0.5}, {change: b, epsilon: 0.7}]
 """)
 QUANTILES: list[tuple[str, dict[str, Any], Any]] = [
@@ -52,6 +52,9 @@ MEANT: list[tuple[str, dict[str, Any], Any]] = [
     ("QuerySyntax.error", {"count": "b == 'x'"}, 5),
     ("CountSyntax.count", {"count": "b == 'x'", "name": "q"}, "b == 'y'"),
     ("SumSyntax.sum", {"sum": "a", "name": "q"}, "n"),
+    ("CountSyntax.weight", {"count": "b == 'x'", "name": "q"}, "n"),
+    ("SumSyntax.weight", {"sum": "a", "name": "q"}, "n"),
+    ("MeanSyntax.weight", {"mean": "a", "name": "q"}, "n"),
     ("CountSyntax.by", {"count": "b == 'x'", "name": "q"}, "n"),
     ("SumSyntax.by", {"sum": "a", "name": "q"}, "b"),
     ("SumSyntax.where", {"sum": "a", "name": "q"}, "b == 'x'"),

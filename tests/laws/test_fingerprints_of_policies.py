@@ -103,6 +103,7 @@ BASES: dict[str, dict[str, Any]] = {
     "individuals": one(["x", "y", "z"], {"change": "a", "individuals": {"x": 1}, "otherwise": 2}),
     "people": one(["x", "y"], people={"column": "who", "count": "once"}),
     "rows": one(["x", "y"], people={"column": "who", "count": "rows", "at_most": 2, "order": "when"}),
+    "rows spread": one(["x", "y"], people={"column": "who", "count": "rows", "at_most": 2}),
     "named data": one(["x", "y"], dataset={"name": "v", "edition": "1", "people": "disjoint", "budget": 2}),
 }
 BASES["largest"]["universe"]["attributes"]["d"] = {"range": [0, 3], "step": 1}
@@ -120,6 +121,8 @@ MEANT: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("PeopleSyntax.count", "people", ("people", "count"), "single"),
     ("PeopleSyntax.at_most", "rows", ("people", "at_most"), 3),
     ("PeopleSyntax.order", "rows", ("people", "order"), "day"),
+    ("PeopleSyntax.order", "rows", ("people", "order"), LEFT_OUT),
+    ("PeopleSyntax.at_most", "rows spread", ("people", "at_most"), 3),
     ("UniverseSyntax.table", "table", ("universe", "table"), "reordered.csv"),
     ("UniverseSyntax.attributes", "words", A, ["y", "x"]),
     ("UniverseSyntax.attributes", "words", A, ["x", "y", "z"]),

@@ -144,6 +144,7 @@ MEANINGLESS = {
     ("Nearest", "geometry"): "that of the attribute, which has it",
     ("Nearest", "places"): "those of the attribute, which has them",
     ("MissingValue", "missing"): "the last code of the attribute, which says that it has one",
+    ("Universe", "one_row_each"): "what is assumed in any case; said, it silences a warning",
     ("AmongPresent", "missing"): "the last code of the attribute, which says that it has one",
 }
 DIGESTED = (Attribute, Expression, Bound, JointBound)

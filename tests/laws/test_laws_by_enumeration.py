@@ -423,15 +423,24 @@ def rules_of(chance, names):
 
 
 FEW = {"a": ["x", "y", "z"], "b": ["u", "v"]}
-COUNTING = {"once": {}, "rows": {"at_most": 2, "order": "at"}, "single": {}}
+COUNTING = {
+    "once": {"count": "once"},
+    "rows": {"count": "rows", "at_most": 2, "order": "at"},
+    "spread": {"count": "rows", "at_most": 2},
+    "single": {"count": "single"},
+}
+MOST = {"once": 1, "rows": 2, "spread": 2, "single": 1}
 
 
 def cheapest(one, other, apart, count):
     """What is promised of two people's rows, given as places in ``apart``, whose last is nobody."""
-    if count == "once":
-        given = [[Fraction(rows.count(k), len(rows)) for k in range(len(apart))] for rows in (one, other)]
+    most, nobody = MOST[count], len(apart) - 1
+    if count in ("once", "spread"):
+        there = [[code for code in rows if code != nobody] for rows in (one, other)]
+        parts = [Fraction(min(len(rows), most), most * (len(rows) or 1)) for rows in there]
+        given = [[rows.count(k) * part for k in range(nobody)] for rows, part in zip(there, parts, strict=True)]
+        given = [[*rows, 1 - sum(rows)] for rows in given]
         return earth_mover(*given, lambda i, j: apart[i, j])
-    most = 2 if count == "rows" else 1
     one, other = ([*rows, *[len(apart) - 1] * most][:most] for rows in (one, other))
     ways = (sum(apart[i, j] for i, j in zip(one, order, strict=True)) for order in itertools.permutations(other))
     return min(ways) / most
@@ -452,11 +461,11 @@ def test_wide_tables_hide_everything_that_one_person_can_change(count, privacy):
         apart = stated_distances(written)
         wide = {name: {"range": [0, 99], "step": 1} for name in "cdefg"}
         rules = [*written["rules"], *({"change": name, "epsilon": "1"} for name in wide)]
-        more = {"privacy": privacy, "people": {"column": "who", "count": count, **COUNTING[count]}}
+        more = {"privacy": privacy, "people": {"column": "who", **COUNTING[count]}}
         policy = dx.Policy.from_dict({**written, **more, "universe": {"attributes": FEW | wide}, "rules": rules})
         queries = dx.universe.MarginalQueries.of(policy.universe, [["a"], ["a", "b"], ["b"]])
         mechanism = dx.plan(policy.compile(), queries).mechanism
-        keys = components_of(mechanism.metric.metric).keys(7) if count == "once" else None
+        keys = components_of(mechanism.metric.metric).keys(7) if count in ("once", "spread") else None
         taken, law = driven_noise(mechanism)
         others = [(f"p{k}", chance.below(6), chance.below(99)) for k in range(4)]
 
@@ -468,9 +477,9 @@ def test_wide_tables_hide_everything_that_one_person_can_change(count, privacy):
             return answered(mechanism, table_counts(table, queries, component_keys=keys))[0]
 
         for _ in range(12):
-            most = {"once": 3, "rows": 2, "single": 1}[count]
+            most = {"once": 3, "rows": 2, "spread": 4, "single": 1}[count]
             one, other = ([chance.below(7) for _ in range(chance.whole(1, most))] for _ in range(2))
-            if count == "once":
+            if count in ("once", "spread"):
                 one, other = ([code for code in rows if code < 6] or [6] for rows in (one, other))
             change = answers(one) - answers(other)
             if not np.any(change):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from reference.people_by_hand import COUNTING, as_table, codes_of, counted, policy_of, random_rows
+from reference.people_by_hand import COUNTING, IN_SHARES, as_table, codes_of, counted, policy_of, random_rows
 
 import dxgeom as dx
 from dxgeom.engines.counted_tables import table_counts
@@ -43,7 +43,7 @@ def test_tables_of_people_are_what_counting_by_hand_gives(
         wanted = np.array([cells[codes] for codes in itertools.product(*map(range, shape))]).reshape(shape)
         found = histogram_of_table(kept, policy.universe, outside="drop", component_of=components.of)
         assert np.array_equal(found.counts[: wanted.size].reshape(shape), wanted), seed
-        keys = components.keys(3) if count == "once" else None
+        keys = components.keys(3) if count in IN_SHARES else None
         tables = table_counts(kept, queries, outside="drop", component_keys=keys)
         for one, table in zip(few, tables.cells, strict=True):
             away = tuple(axis for axis, name in enumerate(("w", "n", "d")) if name not in one)

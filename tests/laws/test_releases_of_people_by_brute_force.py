@@ -23,6 +23,7 @@ from reference.people_by_hand import (
     BUDGET,
     COUNTING,
     DATES,
+    IN_SHARES,
     NUMBERS,
     PEOPLE,
     SIZE,
@@ -211,8 +212,8 @@ FITS: dict[str, Callable[[ByHand, Any], bool]] = {
 
 def refusal(count: str, presence: bool, kind: str) -> str | None:
     """What a refusal says of a kind that cannot be released of such people; None where it can."""
-    if kind == "fit, logistic" and count == "once":
-        return "people count once here"
+    if kind == "fit, logistic" and count in IN_SHARES:
+        return "people count once here" if count == "once" else "rows of people count in shares here"
     if presence and kind == "median":
         return "blocks are not apart"
     private = presence and kind.split(",")[0] in ("select", "synthesize", "small_database")
@@ -360,8 +361,8 @@ def test_estimators_fit_people_as_counted_by_hand(count: str, presence: bool, tm
     data: Any = hand.data_for(plan.totals.mechanism)
     assert np.array_equal(linear.release_.answer.values, plan.release(data, ledger=":memory:", **same).answer.values)
     logistic = PrivateLogisticRegression(label="w", features=["n", "d"], **said)
-    if count == "once":
-        with pytest.raises(UnsupportedCombination, match="a person who counts once is spread over many"):
+    if count in IN_SHARES:
+        with pytest.raises(UnsupportedCombination, match="is spread over many, each of which bends"):
             logistic.fit(as_table(rows))
         return
     model = policy_model(policy, "w", ["n", "d"])

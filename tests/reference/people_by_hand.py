@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -19,8 +21,11 @@ from dxgeom.universe.people.people import SHARES
 COUNTING: dict[str, dict[str, Any]] = {
     "once": {"column": "who", "count": "once"},
     "rows": {"column": "who", "count": "rows", "at_most": 3, "order": "at"},
+    "spread": {"column": "who", "count": "rows", "at_most": 3},
     "single": {"column": "who", "count": "single"},
 }
+IN_SHARES = {"once": 1, "spread": 3}
+"""What a person counts at most whose rows may count fractions."""
 WORDS, NUMBERS = ("é", "1"), tuple(k / 2 for k in range(7))
 DATES = ("2024-02-27", "2024-02-28", "2024-02-29", "2024-03-01", "2024-03-02")
 MORE, SIZE = 4, 40
@@ -105,11 +110,15 @@ def by_person(rows: list[Row]) -> list[list[Row]]:
 
 
 def counted(rows: list[Row], count: str, presence: bool, wide: bool = False) -> tuple[Counter[Codes], int, int]:
-    """The shares or records of each type, how many people or records count, and how many are left out."""
+    """The shares or records of each type, how many people or records count, and how many are left out.
+
+    Rows that are spread are handed out one share of a row after the other, as fractions say: the share that ends at or
+    after the end of a row is the next row's.
+    """
     cells: Counter[Codes] = Counter()
     total = dropped = 0
     for theirs in by_person(rows):
-        if count != "once":
+        if count not in IN_SHARES:
             for row in sorted(theirs, key=lambda row: row[1])[: 3 if count == "rows" else 1]:
                 codes = codes_of(row, wide)
                 total, dropped = total + (codes is not None), dropped + (codes is None)
@@ -120,9 +129,11 @@ def counted(rows: list[Row], count: str, presence: bool, wide: bool = False) -> 
         apart = () if presence else PUBLIC[wide]
         inside.sort(key=lambda codes: ([codes[place] for place in apart], codes))
         order = [*inside, *[(-1,)] * (len(theirs) - len(inside))] if presence else inside
-        total, dropped = total + bool(order), dropped + (not order)
+        number = min(len(order), IN_SHARES[count])
+        total, dropped = total + number, dropped + (not order)
+        each = Fraction(number * SHARES, len(order) or 1)
         for k, codes in enumerate(order):
-            cells[codes] += (k + 1) * SHARES // len(order) - k * SHARES // len(order)
+            cells[codes] += math.floor((k + 1) * each) - math.floor(k * each)
     del cells[-1,]
     return cells, total, dropped
 
@@ -133,7 +144,7 @@ class ByHand:
 
     def __init__(self, rows: list[Row], count: str, presence: bool, wide: bool = False) -> None:
         self.cells, self.total, self.dropped = counted(rows, count, presence, wide)
-        self.presence, self.one = presence, SHARES if count == "once" else 1
+        self.presence, self.one = presence, SHARES if count in IN_SHARES else 1
         codes = np.array([*self.cells], dtype=int).reshape(-1, 3 + MORE * wide)
         self.w, self.n, self.d = (np.array(own)[codes[:, k]] for k, own in enumerate((WORDS, NUMBERS, DATES)))
         self.day, self.more = codes[:, 2] - 2, codes[:, 3:].T

@@ -167,7 +167,8 @@ PEOPLE: Drawn = st.one_of(
     st.fixed_dictionaries({"column": st.just("who"), "count": st.sampled_from(("once", "single"))}),
     st.fixed_dictionaries(
         {"column": st.just("who"), "count": st.just("rows"), "at_most": st.sampled_from((2, "3"))}
-    ).map(lambda one: {**one, "order": "at"}),
+    ).flatmap(lambda one: st.sampled_from(({**one, "order": "at"}, one))),
+    st.just("one row each"),
     st.fixed_dictionaries(
         {"column": st.sampled_from(("w", "who", 7)), "count": st.sampled_from(("rows", "once"))},
         optional={"at_most": st.sampled_from((0, 1)), "order": st.sampled_from(("who", "at"))},

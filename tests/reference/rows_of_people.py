@@ -17,12 +17,20 @@ from dxgeom.engines.reading import RecordReader
 
 @dataclass(frozen=True)
 class People:
-    """What a policy states of people; anything with these four fields serves engines."""
+    """What a policy states of people; anything with these fields serves engines."""
 
     column: str
     count: Literal["once", "rows", "single"]
     at_most: int | None = None
     order: str | None = None
+
+    @property
+    def in_shares(self) -> bool:
+        return self.count == "once" or (self.count == "rows" and self.order is None)
+
+    @property
+    def most_rows(self) -> int:
+        return self.at_most or 1
 
 
 class RefusedPeople(Exception):

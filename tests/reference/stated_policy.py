@@ -32,6 +32,7 @@ def stated_distances(written):
 
 def _rows_of_a_person(people):
     """All of them together are hidden as one record is; who counts once is spread over shares, as mechanisms say."""
+    people = {} if people == "one row each" else people
     if people and people["count"] not in ("once", "rows"):
         raise ValueError
     return int(people["at_most"]) if people and people["count"] == "rows" else 1

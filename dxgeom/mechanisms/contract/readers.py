@@ -48,7 +48,7 @@ class RowReader(Mechanism[Data, Answer], ABC):
 
     @property
     def shares(self) -> int:
-        """What one person adds to a histogram, or to each table: 1, but where people count once."""
+        """What a record that counts 1 adds to a histogram, or to each table: 1 unless people are spread over rows."""
         return shares_of(self.metric.people)
 
 
@@ -58,8 +58,9 @@ class HistogramMechanism(RowReader[NDArray[np.int64], Answer]):
     Guarantee: replacing one record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). The
     number of records is public, but where the metric has an absent record.
 
-    Where people count once, a histogram holds ``shares`` of each person, spread over the types of their rows, and
-    :meth:`drawn` is asked at spend/shares. Moving one share from i to j then changes the odds by at most
+    Where people are spread, a histogram holds ``shares`` of each person who counts once, or min(n, m) times as many of
+    one with n rows where m are counted at most, spread over the types of their rows. :meth:`drawn` is asked at
+    spend/shares. Moving one share from i to j then changes the odds by at most
     e^(spend·d(i, j)/shares), and moving a person's shares one by one along an optimal plan by e^(spend·W), W the earth
     mover's distance between the person's rows before and after.
     """
@@ -94,7 +95,7 @@ class HistogramMechanism(RowReader[NDArray[np.int64], Answer]):
         """Of a block of records some people are there with a part of their rows only; of all records, all are whole."""
         if self.metric.block is None:
             raise DataError(
-                f"this policy's people count once, and a histogram holds {self.shares:,} shares of each of them: "
+                f"{self._spread_people}, and a histogram holds {self.shares:,} shares of each of them: "
                 "release from a table that says whose row each row is"
             )
         if self.needs_whole_people:
@@ -102,6 +103,11 @@ class HistogramMechanism(RowReader[NDArray[np.int64], Answer]):
                 f"{self.name} goes by the number of people, and some have rows in more than one block: leave blocks "
                 "out, or ask for sums"
             )
+
+    @property
+    def _spread_people(self) -> str:
+        once = self.metric.people is None or self.metric.people.count == "once"
+        return "this policy's people count once" if once else "this policy counts rows of people, spread evenly"
 
     @abstractmethod
     def check_size(self, records: int, spend: Fraction) -> None:

@@ -51,7 +51,7 @@ class LaplaceQuantiles(HistogramMechanism[QuantileAnswer]):
             )
         if self.shares > 1:
             raise UnsupportedCombination(
-                "Laplace noise hides a quantile of whole records: where people count once it is one of "
+                "Laplace noise hides a quantile of whole records: where people are spread over their rows it is one of "
                 "shares, which one person can move like many records. Ask with form='transport'"
             )
         _ = self.law

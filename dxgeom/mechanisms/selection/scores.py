@@ -175,8 +175,10 @@ def declared_selection(
         raise UnsupportedCombination("a sensitivity is at least 0, and candidates have names of their own")
     if law not in get_args(SelectionLaw):
         raise UnsupportedCombination(f"there is no law '{law}'; known are {', '.join(get_args(SelectionLaw))}")
-    if metric.people is not None and metric.people.count == "once":
-        raise UnsupportedCombination("a declared score is one of whole records, and people here count once, in shares")
+    if metric.people is not None and metric.people.in_shares:
+        raise UnsupportedCombination(
+            "a declared score is one of whole records, and people here count in shares of rows"
+        )
     return DeclaredSelection("declared score", metric, names, score, declared, one_way, version, law)
 
 
@@ -278,8 +280,8 @@ def tabled_selection(
         raise UnsupportedCombination("candidates have names of their own, and there is at least one")
     if law not in get_args(SelectionLaw):
         raise UnsupportedCombination(f"there is no law '{law}'; known are {', '.join(get_args(SelectionLaw))}")
-    once = metric.people is not None and metric.people.count == "once"
-    if metric.absent is not None or once:
+    spread = metric.people is not None and metric.people.in_shares
+    if metric.absent is not None or spread:
         raise UnsupportedCombination(
             "a table of data sets has one public number of whole records: nobody may be absent, or count in shares"
         )

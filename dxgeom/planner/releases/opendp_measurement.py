@@ -45,7 +45,7 @@ def measurement_of(
     Definition: the input domain is whatever the plan releases from; the distance of two of these is D, the least sum
     of distances d of the policy over all ways to pair their records, infinite where they have unequal numbers of them
     and the policy says nothing of presence. Records are people where these count once, and rows at a part in
-    ``at_most`` of d where so many of a person's count. The privacy map is s·D under the max
+    ``at_most`` of d where so many of a person's count, whole or in shares. The privacy map is s·D under the max
     divergence, or (s·D)²/2 under zero-concentrated divergence where the policy is concentrated. Domain and distance
     name the policy's fingerprint and how the table is read, so that only measurements about the same can be composed.
     Guarantee: the map is *exact*, then *rounded up*. The budget of the ledger holds besides OpenDP's own bounds; each

@@ -33,7 +33,7 @@ class MadeUpTables(NamedTuple):
 
 
 def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp | MadeUpTables:
-    """As :func:`made_up_counts`, in shares where people count once; tables of them for what reads these."""
+    """As :func:`made_up_counts`, in shares where people are spread; tables of them for what reads these."""
     if isinstance(mechanism, TableReader):
         return _made_up_tables(mechanism.queries, mechanism.shares, people)
     readers = histogram_readers(mechanism)

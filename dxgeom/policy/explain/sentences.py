@@ -18,7 +18,7 @@ from dxgeom.policy.rule_kinds import kind_of_rule
 from dxgeom.policy.source.fields import edges_words
 from dxgeom.policy.syntax.models import RuleSyntax
 from dxgeom.universe.attributes import Attribute
-from dxgeom.universe.people.people import People
+from dxgeom.universe.people.people import SHARES, People
 from dxgeom.universe.wording import shown
 
 NEIGHBOURS: Final = (
@@ -177,6 +177,10 @@ _DROPPED: Final = (
     "Rows outside are refused; where they are dropped, the promise is about kept rows only, each person's weight is "
     "spread over these, and whether a person keeps any is public."
 )
+_DROPPED_FIRST: Final = (
+    "Rows outside are refused; where they are dropped, that is done first: a person's other rows count as if they were "
+    "all, and the promise is about these."
+)
 _DROPPED_IN_PRESENCE: Final = "A row outside that is dropped counts as absent, with its part of the person's weight."
 _IDS: Final = "Rows that name nobody are refused; one person under several names is several people."
 
@@ -206,9 +210,13 @@ def people_review(policy: ResolvedPolicy, unprotected: Sequence[object]) -> Peop
     people, presence = policy.universe.reading.people, policy.universe.absent is not None
     if people is None:
         return PeopleReview(NEIGHBOURS_IN_PRESENCE if presence else NEIGHBOURS, ONE_RECORD)
-    apart = (_APART,) if unprotected and people.count == "once" else ()
+    apart = (_APART,) if unprotected and people.in_shares else ()
+    dropped = _DROPPED_IN_PRESENCE if presence else _DROPPED
+    if people.count == "rows" and people.in_shares:
+        dropped = dropped if presence else _DROPPED_FIRST
+        more = (*_spread_more(people, presence), *apart, dropped, _IDS)
+        return PeopleReview(_spread(people, presence), people.sentence, more)
     if people.count == "once":
-        dropped = _DROPPED_IN_PRESENCE if presence else _DROPPED
         return PeopleReview(_once(presence), people.sentence, (_MOVER, _ROUNDED, *apart, _ANSWERS_ONCE, dropped, _IDS))
     if people.count == "rows":
         return PeopleReview(_rows(presence), people.sentence, (*_rows_more(people, presence), _IDS))
@@ -222,6 +230,37 @@ def _once(presence: bool) -> str:
         "Who is a neighbour: tables in which one person's rows are replaced by any others, however many"
         + (f", or the person is {whole}. " if presence else "; the number of people is public. ")
         + "Answers depend on the fractions of a person's rows, never on their number."
+    )
+
+
+def _spread(people: People, presence: bool) -> str:
+    most = people.at_most
+    told = (
+        "or the person is added or removed with all of them; the number of rows is private."
+        if presence
+        else f"as many, or at least {most} before and after; the number of rows that count is public."
+    )
+    return f"Who is a neighbour: tables in which one person's rows are replaced by any others, {told}"
+
+
+def _spread_more(people: People, presence: bool) -> tuple[str, ...]:
+    most = people.at_most
+    told = (
+        f"A person with n rows, fewer than {most}, is nearer to absence: n parts in {most} of it."
+        if presence
+        else f"Everybody's number of rows up to {most} is public: nothing limits what may be learnt of it."
+    )
+    return (
+        f"Each row tells a part in {most} of what the rules allow, so that all rows of a person together tell no more "
+        "than they allow.",
+        f"A person with more than {most} rows counts {most}, each row a fraction: a bias that error bars do not cover.",
+        told,
+        f"The distance of two people is a part in {most} of the earth mover's: of what it costs at least to carry the "
+        "one's rows, as they count, to the other's, each at the distance of the records ('dxgeom explain' shows the "
+        "plan).",
+        f"Rows are rounded to shares: exactly for people of up to {max(people.most_rows, 16)} rows. With k different "
+        "records before and k' after, the distance that counts is larger by at most (k + "
+        f"k')/{SHARES * people.most_rows:,} of the largest finite one.",
     )
 
 

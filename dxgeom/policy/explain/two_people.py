@@ -203,7 +203,8 @@ def explain_people(
         return found.distance, found.first, found.second
 
     counted = "Every person has one row." if people is None else people.sentence
-    if people is not None and people.count == "rows":
+    by_rows = people is not None and people.count == "rows" and not people.in_shares
+    if people is not None and by_rows:
         ends = _slots(first, second, people.at_most or 1, absent)
         costs = [far(i, j) for i, j in ends]
         joined = not any(math.isinf(cost[0]) for cost in costs)
@@ -211,10 +212,11 @@ def explain_people(
     else:
         if (people is None or people.count == "single") and numbers != (1, 1):
             raise DataError("under this policy a person has exactly one row; 'people' says how people with more count")
-        moves = _carried(_spread(first, absent), _spread(second, absent), far)
+        most = 1 if people is None else people.most_rows
+        moves = _carried(_spread(first, most, absent), _spread(second, most, absent), far)
     if moves is None:
         return PeopleExplanation(counted, numbers, math.inf, (), all_told)
-    costs_all, by_rows = sum((move.cost for move in moves), Fraction(0)), people is not None and people.count == "rows"
+    costs_all = sum((move.cost for move in moves), Fraction(0))
     return PeopleExplanation(counted, numbers, costs_all, tuple(moves), all_told, not by_rows)
 
 
@@ -234,23 +236,33 @@ def _slots(first: Sequence[int], second: Sequence[int], most: int, absent: int |
     return list(zip((kept + fill)[:longer], (other + fill)[:longer], strict=True))
 
 
-def _spread(rows: Sequence[int], absent: int | None) -> Counter[int]:
+def _spread(rows: Sequence[int], most: int, absent: int | None) -> dict[int, Fraction]:
+    """The part of a person's weight on each record: the rest, of a person with fewer rows than count at ``most``, is on
+    absence."""
     if not rows and absent is None:
         raise DataError("a person has at least one row: under this policy nobody is absent")
-    spread = Counter(rows or [absent or 0])
+    counted = min(len(rows), most)
+    spread = {record: Fraction(number * counted, len(rows) * most) for record, number in Counter(rows).items()}
+    if absent is not None and counted < most:
+        spread[absent] = spread.get(absent, Fraction(0)) + Fraction(most - counted, most)
     if len(spread) > MOST_RECORDS:
         raise TooLarge(f"people with up to {MOST_RECORDS} different records are explained, found {len(spread):,}")
     return spread
 
 
-def _carried(first: Counter[int], second: Counter[int], far: Distance) -> list[Move] | None:
-    """A cheapest plan of whole parts, of which each row is as many as the other person has rows."""
+def _carried(first: Mapping[int, Fraction], second: Mapping[int, Fraction], far: Distance) -> list[Move] | None:
+    """A cheapest plan, in whole parts of the least that all weights are multiples of. Raises: DataError."""
+    if sum(first.values()) != sum(second.values()):
+        raise DataError(
+            "everybody's number of rows, up to what a person counts at most, is public here: compare people with as "
+            "many each"
+        )
     here, there = sorted(first), sorted(second)
     apart = [[far(i, j) for j in there] for i in here]
     costs = [[None if math.isinf(cost[0]) else _exact(cost[0]) for cost in row] for row in apart]
-    whole = math.lcm(first.total(), second.total())
-    supply = [first[i] * (whole // first.total()) for i in here]
-    demand = [second[j] * (whole // second.total()) for j in there]
+    whole = math.lcm(*(part.denominator for part in (*first.values(), *second.values())))
+    supply = [int(first[i] * whole) for i in here]
+    demand = [int(second[j] * whole) for j in there]
     plan = least_transport(supply, demand, costs)
     if plan is None:
         return None

@@ -32,18 +32,18 @@ from dxgeom.policy.source.data_files import CsvTable, WrongContent, read_csv, re
 from dxgeom.policy.source.fields import EdgeList, edges_words
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.yaml_tree import node_at
-from dxgeom.policy.syntax.models import HERE, PolicySyntax, RuleSyntax
+from dxgeom.policy.syntax.models import HERE, ONE_ROW_EACH, PolicySyntax, RuleSyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.policy.syntax.rule_shapes import joins_alone
 from dxgeom.privacy.currencies import PURE, Privacy
 from dxgeom.universe.attributes import Attribute, CategoricalAttribute, NotAValue
 from dxgeom.universe.columns import TextColumn
-from dxgeom.universe.people.people import People
+from dxgeom.universe.people.people import MOST_SPREAD, People
 from dxgeom.universe.reading.reading import CellReading, Reading, plain_reading
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
 
-_ORDERED = "write 'people: {column: user, count: rows, at_most: 5, order: time}'"
+_LIMITED = "write 'people: {column: user, count: rows, at_most: 5}'"
 
 
 def stated_people(tree: SyntaxTree, read: Iterable[str], mistakes: Mistakes) -> People | None:
@@ -53,14 +53,16 @@ def stated_people(tree: SyntaxTree, read: Iterable[str], mistakes: Mistakes) -> 
     attribute would make another person; nor is the order of rows, which is not protected.
     """
     stated = tree.document.people
-    if stated is None:
+    if stated is None or isinstance(stated, str):
         return None
     before = len(mistakes.found)
-    needed = {"at_most": stated.at_most, "order": stated.order}
-    for key, value in needed.items():
-        if stated.count == "rows" and value is None:
-            message = f"people who count by rows need {shown(key)}"
-            mistakes.add("DX170", tree.key_span("people", "count"), message, _ORDERED)
+    if stated.count == "rows" and stated.at_most is None:
+        message = f"people who count by rows need {shown('at_most')}"
+        mistakes.add("DX170", tree.key_span("people", "count"), message, _LIMITED)
+    if stated.count == "rows" and stated.order is None and (stated.at_most or 0) > MOST_SPREAD:
+        message = f"a person's rows are spread over at most {MOST_SPREAD:,} of them, found {stated.at_most:,}"
+        mistakes.add("DX170", tree.span("people", "at_most"), message, f"take a smaller one; {_LIMITED}")
+    for key, value in {"at_most": stated.at_most, "order": stated.order}.items():
         if stated.count != "rows" and value is not None:
             message = f"{shown(key)} is for people who count by rows, these are counted {stated.count}"
             mistakes.add("DX170", tree.key_span("people", key), message, f"leave it out; {HERE['people']}")
@@ -325,6 +327,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
             presence=any(rule.presence is not None for rule in rules),
             listed=None if universe is None else universe.listed,
             stated_reading=reading,
+            one_row_each=document.people == ONE_ROW_EACH,
         ),
         rules=rules,
         budget=document.budget,

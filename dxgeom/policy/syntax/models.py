@@ -13,6 +13,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, final
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag, WithJsonSchema, create_model
+from pydantic_core import core_schema
 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
 from dxgeom.policy.rule_kinds import RULE_KINDS
@@ -120,6 +121,24 @@ class PeopleSyntax(BaseModel):
     order: str | None = None
 
 
+ONE_ROW_EACH: Final = "one row each"
+"""What a policy says of people when it states the assumption that is made where it says nothing."""
+
+
+@final
+class _OrOneRowEach:
+    """Beside a mapping the words themselves, so that what is wrong in a mapping is said of the mapping."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        def read(value: Any, mapping: Any) -> Any:
+            return value if value == ONE_ROW_EACH else mapping(value)
+
+        return core_schema.no_info_wrap_validator_function(read, handler(PeopleSyntax))
+
+    def __get_pydantic_json_schema__(self, made: Any, handler: Any) -> dict[str, Any]:
+        return {"anyOf": [handler(made["schema"]), {"const": ONE_ROW_EACH}]}
+
+
 @final
 class PolicySyntax(BaseModel):
     """A whole policy file."""
@@ -132,7 +151,7 @@ class PolicySyntax(BaseModel):
     rules: tuple[RuleSyntax, ...]
     budget: Positive = Fraction(1)
     privacy: Literal["pure", "concentrated"] = "pure"
-    people: PeopleSyntax | None = None
+    people: Annotated[PeopleSyntax | Literal["one row each"], _OrOneRowEach()] | None = None
     dataset: DatasetSyntax | None = None
     unconnected: Literal["allow"] | None = None
 
@@ -148,7 +167,8 @@ BOUNDS: Final = (
 
 HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, about, universe, rules, budget, privacy, people, dataset, unconnected",
-    "people": "people have: column, and count: once, rows (with at_most and order) or single",
+    "people": "people have: column, and count: once, rows (with at_most, and perhaps order) or single; or, without a "
+    "column, 'people: one row each'",
     "dataset": "a dataset has: name, budget (a number, or none), and perhaps edition, people: disjoint",
     "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",
     "attribute": f"an attribute is {listed([kind.form for kind in ATTRIBUTE_KINDS], ', or ')}",

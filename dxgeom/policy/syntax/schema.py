@@ -28,7 +28,8 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "budget": "All releases together may spend this multiple of the metric.",
         "privacy": "'pure': epsilons bound odds, and spends add up. 'concentrated': epsilons bound Rényi divergences, "
         "Gaussian noise is among the answers, and squares of spends add up.",
-        "people": "Whose row a row of the data is, and how people with many rows count; left out, one row each.",
+        "people": "Whose row a row of the data is, and how people with many rows count; 'one row each' states what is "
+        "assumed where it is left out.",
         "dataset": "Which data the policy is about: policies about the same data share a ledger.",
         "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
     },
@@ -43,10 +44,10 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
     "PeopleSyntax": {
         "": "People: whose row a row of the data is, and how people with many rows count.",
         "column": "The column that names the person; no attribute is made of it.",
-        "count": "'once': each person weighs 1, spread evenly over their rows. 'rows': every row counts, at most so "
-        "many of a person. 'single': more than one row of a person is refused.",
-        "at_most": "With 'rows': how many rows of a person are kept.",
-        "order": "With 'rows': the column by which the first are kept, different in all rows of a person.",
+        "count": "'once': each person weighs 1, spread evenly over their rows. 'rows': every row counts, but no "
+        "person more than so many. 'single': more than one row of a person is refused.",
+        "at_most": "With 'rows': what a person counts at most; the rows of one with more are spread evenly.",
+        "order": "With 'rows': only the first by this column are kept, which differs in all rows of a person.",
     },
     "UniverseSyntax": {
         "": "Universe: what records exist.",
@@ -99,6 +100,8 @@ def policy_schema() -> dict[str, Any]:
     """
     schema = PolicySyntax.model_json_schema()
     parts = schema.pop("$defs")
+    ways = schema["properties"]["people"]["anyOf"]
+    parts["PeopleSyntax"], ways[0] = ways[0], {"$ref": "#/$defs/PeopleSyntax"}
     described = {name: _described(name, part) for name, part in parts.items()}
     return {"$schema": DIALECT, **_described("PolicySyntax", schema), "$defs": described}
 

@@ -19,6 +19,7 @@ from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.spans import Spans, spans_of, together
 
 _NOT_SAID: Final = {
+    "weight": "counts in boxes are of whole records",
     "name": "a box is called by its ends",
     "unit": "counts in boxes are all counts of records",
     "by": "boxes are grouped by their own ends: write a marginal of these columns, with 'where'",

@@ -22,6 +22,7 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _NOT_SAID: Final = {
     "where": "whole tables count all records, without a condition",
+    "weight": "cells of whole tables count whole records",
     "name": "a whole table is called by its columns",
     "unit": "cells of whole tables are all counts of records",
     "by": "whole tables are grouped by their own columns",

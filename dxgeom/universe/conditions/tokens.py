@@ -48,6 +48,13 @@ _HINTS: Final = {
 }
 
 
+_OF_SQL: Final = {
+    "between": "write both ends, as in 18 <= age < 65",
+    "null": "write 'is missing', or 'is not missing'",
+    ">": "write != where two values differ",
+}
+
+
 def tokens_of(text: str) -> list[Token]:
     """The tokens, and one for the end.
 
@@ -70,6 +77,8 @@ def tokens_of(text: str) -> list[Token]:
 
 def _hint(text: str, at: int) -> str:
     """What to do about a character that has no meaning; a minus between spaces is meant as arithmetic."""
+    if text[at] == "=" and text[at + 1 : at + 2] in ("<", ">"):
+        return f"write {text[at + 1]}="
     return _COMPUTED if text[at] == "-" and text[max(at - 1, 0) : at + 2] == " - " else _HINTS.get(text[at], "")
 
 
@@ -79,4 +88,4 @@ def misplaced(token: Token) -> str:
         return _COMPUTED
     if token.text == "(":
         return f"days have {', '.join(f'{part}(…)' for part in DAY_PARTS)}; nothing else is worked out here"
-    return ""
+    return _OF_SQL.get(token.text.lower(), "")

@@ -13,6 +13,9 @@ SHARES: Final = 720720 * 2**8
 """What a person weighs under ``once``, in whole shares: a public constant, never taken from data. A multiple of every
 number up to 16, so that people with so many rows are spread exactly: docs/decisions/031-people.md."""
 
+MOST_SPREAD: Final = 1 << 22
+"""The largest ``at_most`` of rows that are spread: all shares of one person stay below 2⁵⁰."""
+
 PUBLIC_NUMBER: Final = (
     "The number of records is public: of a table that was filtered (WHERE ts >= ...) it is how many passed, exactly."
 )
@@ -28,8 +31,9 @@ MOVER: Final = "the earth mover's distance"
 class People:
     """Whose row a row of a table is, by ``column``, and how it counts.
 
-    *once*: each person weighs 1, spread evenly over their rows. *rows*: every row counts, and of each person the first
-    ``at_most`` by ``order`` are kept. *single*: a person with more than one row is refused.
+    *once*: each person weighs 1, spread evenly over their rows. *rows*: every row counts 1, but nobody more than
+    ``at_most``: the rows of a person with more count ``at_most`` together, spread evenly; or, with ``order``, the first
+    ``at_most`` by it are kept. *single*: a person with more than one row is refused.
     """
 
     column: str
@@ -38,11 +42,13 @@ class People:
     order: str | None = None
 
     def __post_init__(self) -> None:
-        limited = isinstance(self.at_most, int) and self.at_most >= 1 and self.order not in (None, self.column)
+        most = self.at_most if isinstance(self.at_most, int) else 0
+        limited = 1 <= most <= (MOST_SPREAD if self.order is None else most) and self.order != self.column
         fits = limited if self.count == "rows" else self.at_most is None and self.order is None
         if self.count not in get_args(Counting) or not fits:
             raise UnsupportedCombination(
-                "people count once, or by rows with 'at_most' of them and a column of their 'order', or are single"
+                f"people count once, or by rows with 'at_most' of them and perhaps a column of their 'order', or are "
+                f"single; without 'order' at most {MOST_SPREAD:,} rows of a person are counted"
             )
 
     @property
@@ -51,13 +57,18 @@ class People:
         return (self.column,) if self.order is None else (self.column, self.order)
 
     @property
+    def in_shares(self) -> bool:
+        """Whether a person is spread over all their rows, so that a row may count a fraction."""
+        return self.count == "once" or (self.count == "rows" and self.order is None)
+
+    @property
     def shares(self) -> int:
-        """What one person adds to a histogram when all rows are of one record type; 1 where rows are counted."""
-        return SHARES if self.count == "once" else 1
+        """What a record that counts 1 adds to a histogram: a person under *once*, else a row."""
+        return SHARES if self.in_shares else 1
 
     @property
     def most_rows(self) -> int:
-        """How many entries of a histogram of rows one person can be; under *once* the shares stand for one."""
+        """The most that one person counts."""
         return self.at_most or 1
 
     @property
@@ -75,6 +86,14 @@ class People:
                     f"whole shares of 1/{SHARES:,}; that is exact for people of up to 16 rows, and with k different "
                     f"records less than k/{2 * SHARES:,} of a person off, which error bars do not cover"
                 )
+            case "rows" if self.in_shares:
+                how = (
+                    f"counts with every row, but never more than {self.at_most}: the rows of a person with more count "
+                    f"{self.at_most} together, spread evenly in whole shares of 1/{SHARES:,} of a row. That is exact "
+                    f"for people of up to {max(self.most_rows, 16)} rows, and with k different records less than "
+                    f"k/{2 * SHARES:,} of a row off. Error bars cover neither this nor what is cut. Where no rule is "
+                    f"about presence, everybody's number of rows up to {self.at_most} is public"
+                )
             case "rows":
                 how = (
                     f"counts with every row, of which the first {self.at_most} by '{self.order}' are kept; error bars "
@@ -87,11 +106,13 @@ class People:
     @property
     def records_are(self) -> str:
         """What the number of records counts."""
-        return "rows of people" if self.count == "rows" else "people"
+        if self.count != "rows":
+            return "people"
+        return f"rows of people, at most {self.at_most} of each" if self.in_shares else "rows of people"
 
 
 def shares_of(people: People | None) -> int:
-    """What one person adds to a histogram: 1 where nobody says who people are."""
+    """What a record that counts 1 adds to a histogram: 1 where nobody says who people are."""
     return 1 if people is None else people.shares
 
 
@@ -105,5 +126,5 @@ def repeated_in_words(column: str) -> str:
     return (
         f"the column '{column}' looks like people and has repeats, while every row is taken to be another person's, so "
         f"that someone with several rows is protected less; 'people: {{column: {column}, count: once}}' in the policy "
-        "lets each person count once"
+        "lets each person count once; 'people: one row each' says that nobody has several rows"
     )

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.service("spark")
 SIZES = (2, 3, 4, 5, 2)
 COUNTING: dict[str, dict[str, Any]] = {
     "rows": {"column": "who", "count": "rows", "at_most": 2, "order": "at"},
+    "spread": {"column": "who", "count": "rows", "at_most": 3},
     "single": {"column": "who", "count": "single"},
     "once": {"column": "who", "count": "once"},
 }
@@ -82,7 +83,8 @@ def nothing_but_counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("count", "presence"), [(None, False), ("rows", False), ("single", True), ("once", True), ("once", False)]
+    ("count", "presence"),
+    [(None, False), ("rows", False), ("single", True), ("once", True), ("once", False), ("spread", False)],
 )
 def test_counts_are_those_of_a_pass_over_rows(
     spark: Any,

@@ -27,7 +27,7 @@ def counted(rows_of_people, component_of=lambda records: COMPONENT[records], sha
     for number, rows in enumerate(rows_of_people):
         records, counts = np.unique(rows, return_counts=True)
         counter.add(np.full(records.size, number), records, counts)
-    assert counter.people == len(rows_of_people)
+    assert counter.records == len(rows_of_people)
     return counter.histogram(None)
 
 
@@ -98,7 +98,7 @@ def test_who_is_absent_is_counted_with_nothing():
     counter = ShareCounter(3, together)
     counter.add(np.array([0, 0, 1]), np.array([0, 2, 2]), np.array([1, 1, 5]))
     assert counter.histogram(2).tolist() == [SHARES // 2, 0, 0]
-    assert counter.people == 2
+    assert counter.records == 2
 
 
 def test_more_people_than_int64_carries_are_refused():
