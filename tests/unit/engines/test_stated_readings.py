@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.engines.histogram import histogram_of_table
@@ -272,6 +272,7 @@ def twin(cell: str, trim: bool, fold: bool, gone: list[str], words: dict[str, st
 CELLS = st.lists(st.text("aAbBéE\u0301 \t\u00a0-", max_size=4), min_size=1, max_size=30)
 
 
+@settings(max_examples=25)
 @given(CELLS, st.booleans(), st.booleans())
 def test_the_steps_come_in_their_order(cells: list[str], trim: bool, fold: bool) -> None:
     gone, words, values = ["-", "bb"], {"ab": "é"}, ["a", "é", "aa"]
@@ -289,6 +290,7 @@ def test_the_steps_come_in_their_order(cells: list[str], trim: bool, fold: bool)
 NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+)(?:,[0-9]*)?|,[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 
 
+@settings(max_examples=25)
 @given(st.lists(st.text("0123,.+-e ", min_size=1, max_size=7), min_size=1, max_size=30))
 def test_numbers_are_those_of_the_grammar(cells: list[str]) -> None:
     attribute = {"bins": [-1e9, -1, 0, 1, 100, 1000, 1e9], "clamp": True, "missing": MISSING}
@@ -308,6 +310,7 @@ EXAMPLES = [
 ]  # fmt: skip
 
 
+@settings(max_examples=25)
 @given(
     st.sampled_from(EXAMPLES),
     st.lists(st.datetimes(datetime(1950, 1, 1), datetime(2049, 12, 31)), min_size=1, max_size=9),
