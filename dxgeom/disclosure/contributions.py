@@ -43,9 +43,13 @@ class ReadAttribute:
 
     @property
     def handed(self) -> tuple[Any, ...]:
-        """What of a row the attribute sees, as one cell; two columns without an expression are no cell."""
+        """What of a row the attribute sees, as one cell; two columns without an expression are no cell. Words that
+        rules read are told apart by the attribute's own list."""
         made = self.reading.expression
-        return (self.reading.columns, self.reading.read_as, self.reading.cells, None if made is None else made.digest)
+        rules = self.reading.rules
+        words = self.attribute.digest if rules is not None and self.reading.read_as == "words" else None
+        said = None if rules is None else (rules.digest, words)
+        return (self.reading.columns, self.reading.read_as, self.reading.cells, made and made.digest, said)
 
     def codes(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
         """Of these values, and behind them of a cell that is empty."""

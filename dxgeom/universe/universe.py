@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.reading.form import PLAIN, FileForm
 from dxgeom.universe.reading.reading import Reading, plain_reading
 
 MOST_ATTRIBUTES: Final = 32
@@ -31,7 +32,8 @@ class Universe:
     ``listed``: None for the whole product, else the places in it of the records that exist, (n,) int64, in the table's
     order, which numbers them. ``presence``: a record may be absent. Then one more element, the last one, stands for no
     record: data never hold it, and every query gives it the weight 0. ``stated_reading``: how rows are read where a
-    policy says more than the attributes do; see ``reading``.
+    policy says more than the attributes do; see ``reading``. ``form``: how files of rows are written; of that only the
+    names of columns are a part of the meaning.
 
     Laws: ``index(record(i)) == i`` for every record type; sizes multiply; ``encode`` never yields the absent record.
     """
@@ -40,6 +42,7 @@ class Universe:
     presence: bool = False
     listed: NDArray[np.int64] | None = field(default=None, repr=False)
     stated_reading: Reading | None = field(default=None, repr=False)
+    form: FileForm = field(default=PLAIN, repr=False)
 
     def __post_init__(self) -> None:
         if self.stated_reading is not None and len(self.stated_reading.attributes) != len(self.attributes):
@@ -120,6 +123,8 @@ class Universe:
             meaning["listed"] = self.listed.tolist()
         if self.stated_reading is not None:
             meaning["reading"] = self.stated_reading.digest
+        if self.form.names:
+            meaning["names"] = list(self.form.names)
         return meaning
 
     @cached_property

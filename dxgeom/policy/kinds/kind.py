@@ -15,33 +15,47 @@ from pydantic_core import PydanticCustomError
 from dxgeom.policy.axes import Axis
 from dxgeom.policy.derived import DERIVATIONS
 from dxgeom.policy.source.data_files import read_or_note
-from dxgeom.policy.source.fields import EPSILON_SCHEMA, Epsilon, Length, epsilon_of, wrong_field
+from dxgeom.policy.source.fields import (
+    EPSILON_SCHEMA,
+    Epsilon,
+    Length,
+    epsilon_of,
+    exact_field,
+    words_field,
+    wrong_field,
+)
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import Folder
 from dxgeom.policy.source.yaml_tree import Node, span_at
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
+from dxgeom.universe.reading.written import NoExample, different_readings, written_moment
 from dxgeom.universe.wording import shown
 
 _WRITE_MISSING: Final = "write {epsilon: 0.5}, public or refuse"
+_WRITE_WRITTEN: Final = 'write {epsilon: 0.5, written: ["-1", NA]}'
 
 
 @final
 class MissingSyntax(BaseModel):
-    """``{epsilon: e}``: how far the missing value is from every other."""
+    """``{epsilon: e, written: [NA]}``: how far the missing value is from every other, and how it is written."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     epsilon: Epsilon
+    written: tuple[str, ...] | None = None
 
 
 def _missing(value: Any) -> MissingSyntax | str:
     if isinstance(value, MissingSyntax) or (isinstance(value, str) and value in ("public", "refuse")):
         return value
-    if not isinstance(value, dict) or list(value) != ["epsilon"]:
+    if not isinstance(value, dict) or "epsilon" not in value or not {*value} <= {"epsilon", "written"}:
         raise wrong_field("DX108", "how a missing value counts is expected here", _WRITE_MISSING)
+    written: dict[str, Any] = {}
+    if "written" in value:
+        written["written"] = words_field(value["written"], _WRITE_WRITTEN)
     try:
-        return MissingSyntax.model_construct(epsilon=epsilon_of(value["epsilon"]))
+        return MissingSyntax.model_construct(epsilon=epsilon_of(value["epsilon"]), **written)
     except PydanticCustomError as error:
         raise wrong_field(error.type, f"the epsilon of a missing value: {error.message()}", _WRITE_MISSING) from error
 
@@ -54,12 +68,17 @@ def _zone(value: Any) -> str:
 
 Zone: TypeAlias = Annotated[str, PlainValidator(_zone), WithJsonSchema({"type": "string"})]
 
+_WORDS_SCHEMA: Final[dict[str, Any]] = {
+    "type": "array",
+    "items": {"type": ["string", "number", "boolean"]},
+    "minItems": 1,
+}
 _MISSING_SCHEMA = {
     "anyOf": [
         {"enum": ["public", "refuse"]},
         {
             "type": "object",
-            "properties": {"epsilon": EPSILON_SCHEMA},
+            "properties": {"epsilon": EPSILON_SCHEMA, "written": _WORDS_SCHEMA},
             "required": ["epsilon"],
             "additionalProperties": False,
         },
@@ -67,7 +86,7 @@ _MISSING_SCHEMA = {
 }
 _MISSING: Final = (
     "{epsilon: e}: a missing value is one of its own, e from every other; 'public': whether it is missing is not "
-    "hidden; 'refuse', as without this key: rows that lack it are outside."
+    "hidden; 'refuse', as without this key: rows that lack it are outside. 'written': words that mean it."
 )
 _UNLISTED: Final = (
     "The value of rows whose word is none of the attribute's: one of its own, or for a list of words a new one."
@@ -77,11 +96,76 @@ Missing: TypeAlias = Annotated[
 ]
 
 
+def _mapped(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not value or not all(isinstance(word, str) for word in value.values()):
+        raise wrong_field("DX183", "words, and the value that each is read as, are expected here", "write {w: F}")
+    return {str(word): str(read) for word, read in value.items()}
+
+
+def _units(value: Any) -> dict[str, Fraction]:
+    advice = "write {kg: 1, g: 0.001}"
+    if not isinstance(value, dict) or not value:
+        raise wrong_field("DX183", "units, and what a number in each is multiplied by, are expected here", advice)
+    units = {str(unit): exact_field(factor, advice) for unit, factor in value.items()}
+    if any(factor <= 0 for factor in units.values()):
+        raise wrong_field("DX183", "a number is multiplied by a number above 0", advice)
+    if any(not unit.strip() or set(unit) & set("0123456789+-.,") for unit in units):
+        raise wrong_field("DX183", "a unit is a word or a sign without digits, points and commas", advice)
+    return units
+
+
+def _examples(value: Any) -> tuple[str, ...]:
+    words = words_field(value, "write 31.12.2025 23:59, or a list of such")
+    try:
+        ways = tuple(map(written_moment, words))
+    except NoExample as error:
+        raise wrong_field("DX182", str(error), error.advice) from error
+    different = different_readings(ways)
+    if different is not None:
+        one, other, text = different
+        message = f"{words[one]!r} and {words[other]!r} read {text!r} as two different days or times"
+        raise wrong_field("DX182", message, "keep the one that the column has")
+    return words
+
+
+_MAPPED_SCHEMA = {
+    "type": "object",
+    "additionalProperties": {"type": ["string", "number", "boolean"]},
+    "minProperties": 1,
+}
+_UNITS_SCHEMA = {"type": "object", "additionalProperties": EPSILON_SCHEMA, "minProperties": 1}
+_EXAMPLES_SCHEMA = {"anyOf": [{"type": ["string", "number"]}, _WORDS_SCHEMA]}
+_WRITTEN: Final = (
+    "How 31 December 2025, 23:59 is written in the column, such as 31.12.2025 23:59 or 12/31/2025 11:59 PM; or a list "
+    "of ways. With dates and with 'as'."
+)
+_RECODED: Final = "Words of the column that are read as other values, as in {w: F, female: F}."
+_FACTORS: Final = "Words beside numbers, and what these are multiplied by, as in {kg: 1, g: 0.001}."
+
+
 class StatedKeys(BaseModel, ABC):
-    """How what is missing and what is unlisted counts."""
+    """How what is missing and what is unlisted counts, and how its cells are written."""
 
     missing: Annotated[Missing, Field(description=_MISSING)] = None
     unlisted: Annotated[str | None, Field(description=_UNLISTED)] = None
+    words: Annotated[
+        dict[str, str] | None,
+        PlainValidator(_mapped),
+        WithJsonSchema(_MAPPED_SCHEMA),
+        Field(description=_RECODED),
+    ] = None
+    units: Annotated[
+        dict[str, Fraction] | None,
+        PlainValidator(_units),
+        WithJsonSchema(_UNITS_SCHEMA),
+        Field(description=_FACTORS),
+    ] = None
+    written: Annotated[
+        tuple[str, ...] | None,
+        PlainValidator(_examples),
+        WithJsonSchema(_EXAMPLES_SCHEMA),
+        Field(description=_WRITTEN),
+    ] = None
 
     @property
     def missing_epsilon(self) -> Fraction | None:

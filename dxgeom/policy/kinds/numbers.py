@@ -64,6 +64,10 @@ Clamp: TypeAlias = Annotated[
     Field(description=_CLAMP),
 ]
 
+Unit: TypeAlias = Annotated[
+    str | None, Field(description="What the numbers count, such as kg, for people; it has no other meaning.")
+]
+
 
 def raw_numbers(
     declared: Declared, whole: Literal["true"] | None, clamp: TrueEnds | None, floors: Sequence[Fraction], top: Fraction
@@ -100,6 +104,7 @@ class RangeSyntax(AttributeKeys):
     step: Annotated[Positive, Field(description="The distance between neighbouring numbers, above 0.")]
     whole: Whole = None
     clamp: Clamp = None
+    unit: Unit = None
 
 
 @final
@@ -150,6 +155,7 @@ class BinsSyntax(AttributeKeys):
     bins: Annotated[tuple[Exact, ...], _EDGES]
     whole: Whole = None
     clamp: Clamp = None
+    unit: Unit = None
 
 
 @final

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -47,6 +48,8 @@ def meaning_of(policy: ResolvedPolicy, description: MetricDescription, parts: Se
     ]
     listed = None if universe.listed is None else np.asarray(universe.listed)
     people = None if universe.reading.people is None else _plain(universe.reading.people.digest)
+    if universe.form.names or universe.reading.of_rows:
+        people = [people, list(universe.form.names), _plain(universe.reading.of_rows)]
     if universe.listed is not None and metric.size <= _SMALL:
         distances: list[Any] = ["each", _matrix(metric)]
     else:
@@ -67,7 +70,7 @@ def _reading(attribute: Attribute, reading: CellReading) -> Any:
     own = isinstance(made, NumberCell) or (isinstance(made, WordCell) and made.length is None)
     if own and (reading.columns, reading.read_as) == (plain.columns, plain.read_as):
         made = None
-    return _plain(CellReading(reading.columns, reading.read_as, reading.unlisted, made).digest)
+    return _plain(replace(reading, expression=made).digest)
 
 
 def _plain(digest: Any) -> Any:

@@ -27,6 +27,7 @@ from dxgeom.policy.resolve.attributes import (
     public_names,
     resolve_attributes,
 )
+from dxgeom.policy.resolve.cells import stated_form, stated_ignored, with_cell_rules
 from dxgeom.policy.resolve.rules import ResolvedRule, joined_attribute, resolve_rules
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, read_csv, read_or_note
 from dxgeom.policy.source.fields import EdgeList, edges_words
@@ -80,15 +81,23 @@ def stated_people(tree: SyntaxTree, read: Iterable[str], mistakes: Mistakes) -> 
 
 def stated_reading(tree: SyntaxTree, attributes: Mapping[str, Attribute], mistakes: Mistakes) -> Reading | None:
     """The reading of all attributes and of people; None where each attribute is read as it is, and nothing is said of
-    people, or a mistake was noted."""
+    people and of rows that are none, or a mistake was noted."""
     written = tree.document.universe.attributes
     plain = tuple(map(plain_reading, attributes.values()))
     found = tuple(
         _of_attribute(attribute, written.get(name), one, Declared(name, tree.root, mistakes))
         for (name, attribute), one in zip(attributes.items(), plain, strict=True)
     )
-    people = stated_people(tree, (column for one in found for column in one.columns), mistakes)
-    return None if found == plain and people is None else Reading(found, people)
+    found = tuple(
+        with_cell_rules(tree, attribute, one, Declared(name, tree.root, mistakes))
+        for (name, attribute), one in zip(attributes.items(), found, strict=True)
+    )
+    columns = [column for one in found for column in one.columns]
+    people, ignored = stated_people(tree, columns, mistakes), stated_ignored(tree, columns, mistakes)
+    if found == plain and people is None and not ignored:
+        return None
+    trimmed = people is not None and tree.document.reading is not None and tree.document.reading.trim is not None
+    return Reading(found, people, ignored, trimmed)
 
 
 def _of_attribute(attribute: Attribute, syntax: Any, plain: CellReading, declared: Declared) -> CellReading:
@@ -312,7 +321,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
     rules = missing_rules(tree, attributes, mistakes)
     rules += resolve_rules(tree, attributes, known, public_names(tree), mistakes)
     check_missing_values(tree, attributes, mistakes)
-    reading = stated_reading(tree, attributes, mistakes)
+    reading, form = stated_reading(tree, attributes, mistakes), stated_form(tree, mistakes)
     data_set = _data_set(tree, mistakes)
     if mistakes:
         return None
@@ -325,6 +334,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
             presence=any(rule.presence is not None for rule in rules),
             listed=None if universe is None else universe.listed,
             stated_reading=reading,
+            form=form,
         ),
         rules=rules,
         budget=document.budget,

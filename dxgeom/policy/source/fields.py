@@ -157,6 +157,16 @@ def _names(value: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
+def words_field(value: Any, advice: str) -> tuple[str, ...]:
+    """The words of a list, at least one, none of them twice. Raises: PydanticCustomError."""
+    words = (value,) if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not words or not all(isinstance(word, str) for word in words):
+        raise wrong_field("DX183", "a list of words is expected here", advice)
+    if len(set(words)) < len(words):
+        raise wrong_field("DX183", "this list has a word twice", "write each word once")
+    return tuple(words)
+
+
 EdgeList: TypeAlias = tuple[tuple[str, ...], ...]
 """Edges that a file lists itself: the two ends of each, and perhaps a number of its own."""
 _WRITE_EDGES: Final = "name a CSV file, or list edges as [[a, b], [b, c]], each perhaps with a number, [a, b, 0.5]"

@@ -60,6 +60,12 @@ CODES: Final[dict[str, str]] = {
     # people
     "DX170": "people whose keys do not go together",
     "DX171": "a column that says who people are, or orders their rows, and is one of an attribute too",
+    # what is written in a table
+    "DX180": "a form of a table's file that no file has, or keys of it that do not go together",
+    "DX181": "signs in numbers that do not go together",
+    "DX182": "an example of a date that is no way to write one, or two that read a cell differently",
+    "DX183": "words, units or missing words that do not fit the attribute, or would mean two things",
+    "DX184": "a column whose rows are left out, and that an attribute reads",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Tag, WithJsonSchema, 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
 from dxgeom.policy.rule_kinds import RULE_KINDS
 from dxgeom.policy.source.fields import Edges, Epsilon, LengthText, Names, Positive, WholeBudget, WholeFromOne
+from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
 
 
 def attribute_tag(value: Any) -> str | None:
@@ -128,6 +129,7 @@ class PolicySyntax(BaseModel):
 
     policy: str
     about: str = ""
+    reading: ReadingSyntax | None = None
     universe: UniverseSyntax
     rules: tuple[RuleSyntax, ...]
     budget: Positive = Fraction(1)
@@ -147,7 +149,8 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, about, universe, rules, budget, privacy, people, dataset, unconnected",
+    "policy": "a policy has: policy, about, reading, universe, rules, budget, privacy, people, dataset, unconnected",
+    "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "people": "people have: column, and count: once, rows (with at_most and order) or single",
     "dataset": "a dataset has: name, budget (a number, or none), and perhaps edition, people: disjoint",
     "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",

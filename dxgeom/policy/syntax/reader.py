@@ -35,6 +35,7 @@ from dxgeom.policy.syntax.models import (
     SecretsSyntax,
     UniverseSyntax,
 )
+from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
 from dxgeom.universe.wording import did_you_mean, shown
 
 _TAGGED: Final = tuple((kind.key,) for kind in RULE_KINDS if kind.tagged)
@@ -101,7 +102,7 @@ def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
             return _kind(tag).example or HERE["attribute"]
         case ("rules", int(), str(key), *_) if key in WRITTEN:
             return WRITTEN[key]
-        case (("universe" | "dataset" | "people") as part,):
+        case (("universe" | "dataset" | "people" | "reading") as part,):
             return HERE[str(part)]
         case _:
             return HERE[_place(path)]
@@ -113,7 +114,7 @@ def _place(path: Path) -> str:
             return "rule"
         case ("universe", "attributes", str(), *_):
             return "attribute"
-        case (("universe" | "dataset" | "people") as part, _, *_):
+        case (("universe" | "dataset" | "people" | "reading") as part, _, *_):
             return str(part)
         case _:
             return "policy"
@@ -130,6 +131,8 @@ def _keys_at(tagged: tuple[str | int, ...]) -> tuple[str, ...]:
             model = DatasetSyntax
         case ("people", _):
             model = PeopleSyntax
+        case ("reading", _):
+            model = ReadingSyntax
         case ("rules", int(), "secrets", _):
             model = SecretsSyntax
         case ("rules", int(), *_):

@@ -22,6 +22,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "": "dxgeom policy: what records exist, which differences between them stay hidden, and how strongly.",
         "policy": "The policy's name.",
         "about": "What the policy protects, in a sentence for its readers.",
+        "reading": "How a table's file is written, and what its cells mean; left out, a .csv file of UTF-8.",
         "universe": "What records exist.",
         "rules": "Which differences between records stay hidden, and how strongly. Their order has no meaning; "
         "a rule more can only protect more.",
@@ -47,6 +48,23 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "many of a person. 'single': more than one row of a person is refused.",
         "at_most": "With 'rows': how many rows of a person are kept.",
         "order": "With 'rows': the column by which the first are kept, different in all rows of a person.",
+    },
+    "ReadingSyntax": {
+        "": "Reading: how a table's file is written, and what its cells mean.",
+        "separator": "The sign between cells, such as ';', '|' or tab; left out, the file's name says it.",
+        "quote": "The sign around cells that hold separators; 'none' where there is none, and a row is a line.",
+        "encoding": "The encoding of the file, such as windows-1252; utf-8 where it is left out.",
+        "header": "The line that names the columns, 1 where it is left out; 'none' where no line does.",
+        "names": "The names of the columns, with 'header: none'.",
+        "sheet": "The sheet of a workbook.",
+        "line_breaks": "true: cells may hold line breaks, and a quotation mark that one person opens may swallow rows "
+        "of others. Left out, such a table is refused.",
+        "decimal": "The sign before the decimals of numbers in cells of text: a point or a comma.",
+        "thousands": "The sign between groups of three digits.",
+        "trim": "true: blanks at the ends of cells do not count, and a blank cell is empty.",
+        "case": "'fold': capital and small letters are the same.",
+        "missing": "Words that mean that a cell is empty, in every column that attributes read.",
+        "ignore": "Rows that are no records, such as totals: words by the column that has them. No attribute reads it.",
     },
     "UniverseSyntax": {
         "": "Universe: what records exist.",

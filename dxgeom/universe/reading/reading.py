@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, final
 
 from dxgeom.universe.attributes import Attribute, CellType
 from dxgeom.universe.people.people import People
+from dxgeom.universe.reading.cell_rules import CellRules, Ignored
 from dxgeom.universe.reading.expressions import Expression
 from dxgeom.universe.wording import cell_text
 
@@ -20,13 +21,18 @@ class CellReading:
 
     ``columns``: the columns of the table that say it; ``read_as``: what the attribute is handed; ``unlisted``: the code
     of rows whose cells are there but name no value, None where these are outside the universe; ``expression``: what is
-    made of the columns first, None where the attribute is handed their cells.
+    made of the columns first, None where the attribute is handed their cells; ``rules``: what the cells mean before
+    that, None where they stand for themselves.
     """
 
     columns: tuple[str, ...]
     read_as: CellType
     unlisted: int | None = None
     expression: Expression | None = None
+    rules: CellRules | None = None
+
+    def with_rules(self, rules: CellRules) -> CellReading:
+        return replace(self, rules=rules)
 
     @property
     def cells(self) -> int:
@@ -52,7 +58,8 @@ class CellReading:
     def digest(self) -> list[Any]:
         """Ready for JSON; equal digests read every row alike."""
         made = None if self.expression is None else self.expression.digest
-        return [list(self.columns), self.read_as, self.unlisted, made]
+        said = [] if self.rules is None else [self.rules.digest]
+        return [list(self.columns), self.read_as, self.unlisted, made, *said]
 
 
 @final
@@ -61,10 +68,13 @@ class Reading:
     """How each attribute of a universe is read, in their order; several may be read from one column.
 
     ``people``: whose row a row is, and how people count; None where every row is taken to be a person's only one.
+    ``ignored``: rows that are none; ``trimmed``: whether blanks at the ends of a person's name do not count.
     """
 
     attributes: tuple[CellReading, ...]
     people: People | None = None
+    ignored: tuple[Ignored, ...] = ()
+    trimmed: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -87,7 +97,12 @@ class Reading:
     def digest(self) -> list[Any]:
         """Ready for JSON; equal digests read every table alike, over equal attributes."""
         people = [] if self.people is None else [["people", *self.people.digest]]
-        return [*(one.digest for one in self.attributes), *people]
+        return [*(one.digest for one in self.attributes), *people, *self.of_rows]
+
+    @property
+    def of_rows(self) -> list[Any]:
+        """What of the digest is about whole rows and whose they are, beside what is said of people."""
+        return [*(one.digest for one in self.ignored), *([["trimmed"]] if self.trimmed else [])]
 
 
 def plain_reading(attribute: Attribute) -> CellReading:
