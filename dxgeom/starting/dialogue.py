@@ -86,6 +86,8 @@ class Dialogue:
             return DraftPeople((), "one row each")
         names = [column.name for column in found.table.columns]
         chosen = (guesses[picked],) if picked < len(guesses) else self._named(names)
+        if not chosen:
+            return DraftPeople((), "unknown")
         known = {column.name: column for column in found.table.columns}
         several = len(chosen) > 1 or known[chosen[0]].different != found.table.rows
         if not several or not found.table.looked:
@@ -98,9 +100,11 @@ class Dialogue:
         return DraftPeople(chosen, "rows", int(most) if most.isdigit() and int(most) > 0 else None, looked=True)
 
     def _named(self, names: Sequence[str]) -> tuple[str, ...]:
-        """One column, or several that name a person together."""
+        """One column, or several that name a person together; none where nothing is typed."""
         while True:
             typed = self.text("Which column? Several together with commas")
+            if not typed:
+                return ()
             chosen = (typed,) if typed in names else tuple(one.strip() for one in typed.split(","))
             if all(one in names for one in chosen):
                 return chosen

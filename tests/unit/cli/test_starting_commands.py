@@ -74,7 +74,7 @@ def test_a_notebook_is_asked_nothing_and_a_terminal_is(in_a_folder, monkeypatch)
     """A kernel hands over a terminal to which nobody types."""
     asked = []
     monkeypatch.setattr("dxgeom.cli.init.sys.stdin", SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("dxgeom.cli.init.typer.prompt", lambda words, **_: asked.append(words) or "1")
+    monkeypatch.setattr("dxgeom.cli.init.typer.prompt", lambda words, **_: asked.append(words) or "")
     monkeypatch.setenv("JPY_PARENT_PID", "1")
     init.init(Path("t.csv"), Path("one.yaml"), left_out=["name"])
     assert asked == []
