@@ -241,7 +241,7 @@ def _somebody_answers() -> bool:
 
 def _echo(lines: Any) -> None:
     for line in lines:
-        typer.echo("\n".join(textwrap.wrap(printable(line), _WIDTH, subsequent_indent="  ")))
+        typer.echo("\n".join(textwrap.wrap(printable(line), _WIDTH)))
 
 
 def _tell(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple, final
 
-from dxgeom.starting.names import MARKERS
+from dxgeom.engines.column_names import MARKERS
 
 
 class Convention(NamedTuple):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, final
 
+from dxgeom.engines.column_names import names_text, public_range
 from dxgeom.errors import DataError
 from dxgeom.starting.declared import Chapters, Declared, Numbers, Values, ends_of
 from dxgeom.starting.drafts import BY_ITS_NAME, Asked, Draft, DraftPeople, draft_of
-from dxgeom.starting.names import names_text, public_range
 from dxgeom.starting.seen import SeenColumn, SeenTable
 from dxgeom.starting.tables import Answers, FoundTable
 from dxgeom.universe.wording import did_you_mean

@@ -10,9 +10,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final, Literal, final
 
+from dxgeom.engines.column_names import in_english, is_german, public_range, unit_of
 from dxgeom.errors import DataError, file_errors
 from dxgeom.starting.declared import MOST_WHOLE, Chapters, Days, Declared, Months, Numbers, Values, length_of_rule
-from dxgeom.starting.names import in_english, is_german, public_range, unit_of
 from dxgeom.starting.seen import SeenColumn
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import odds

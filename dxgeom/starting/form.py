@@ -15,9 +15,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias, cast, final
 
+from dxgeom.engines.column_names import is_known
 from dxgeom.errors import DataError
 from dxgeom.starting.cell_forms import is_like_data, shape_of
-from dxgeom.starting.names import is_known
 
 LINES_LOOKED_AT: Final = 20_000
 _MOST_AGREE: Final = 0.8
@@ -266,7 +266,7 @@ def _header(
             )
     if not plain:
         raise encoding_doubt(path)
-    return number, tuple(cell.strip() for cell in row)
+    return number, tuple(row)
 
 
 def header_of_rows(

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
+from dxgeom.engines.column_names import names_a_person
 from dxgeom.engines.postgres import schema_of
 from dxgeom.engines.source import address_of, has_scheme, quoted
 from dxgeom.errors import DataError
-from dxgeom.starting.names import names_a_person
 from dxgeom.starting.seen import Kind, SeenColumn, SeenTable
 
 _KINDS: Final[tuple[tuple[str, Kind], ...]] = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Literal, TypeAlias, final
 
+from dxgeom.engines.column_names import TOTALS, names_a_person, names_text, plain_text, public_range
 from dxgeom.starting.cell_forms import (
     CONVENTIONS,
     Convention,
@@ -20,7 +21,6 @@ from dxgeom.starting.cell_forms import (
     is_time_of_day,
     reads,
 )
-from dxgeom.starting.names import TOTALS, names_a_person, names_text, plain_text, public_range
 
 Kind: TypeAlias = Literal[
     "words", "codes", "diagnoses", "whole numbers", "numbers", "numbers with units", "days", "yes or no", "free text",

@@ -41,7 +41,7 @@ def test_what_is_left_to_fill_in_is_told(in_a_folder):
     assert result["queries"] == "mine-queries.yaml"
     checked = run("check", "mine.yaml")
     assert checked.exit_code == 1
-    assert "FILL IN" in checked.output
+    assert "1 place to fill in: line 6" in checked.output
 
 
 @pytest.mark.parametrize(
