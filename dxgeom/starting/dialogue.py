@@ -127,9 +127,8 @@ class Dialogue:
             words = values_of(self.text("All words that mean that nothing is there, as in NA, -")).words
             answers = replace(answers, markers=words or None)
         if found.table.total:
-            word = self.text("The last row seems to be a total. What does it say?")
-            column = found.table.columns[0].name
-            answers = replace(answers, total=word or None, total_column=column)
+            word = self.text(f"The last row seems to be a total. What does {found.table.total} say?")
+            answers = replace(answers, total=word or None)
         return answers
 
     def _taken(self, kept: list[SeenColumn], left: list[tuple[str, str]], found: FoundTable) -> list[SeenColumn]:

@@ -315,7 +315,7 @@ def looks_like_data(line: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     shapes = [Counter(shape_of(other) for other in list(others)[:500]) for others in below]
     longest = [(min(map(len, others), default=0), max(map(len, others), default=0)) for others in below]
     each = list(zip(cells, shapes, strict=True))
-    if any("9" in shape_of(cell) and found[shape_of(cell)] * 2 > found.total() > 0 for cell, found in each):
+    if any("9" in shape_of(cell) and found[shape_of(cell)] * 5 > found.total() > 0 for cell, found in each):
         return True
     alike = all(found[shape_of(cell)] * 2 > found.total() > 0 for cell, found in each)
     as_long = all(least <= len(cell) <= most for cell, (least, most) in zip(cells, longest, strict=True))

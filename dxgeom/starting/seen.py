@@ -70,7 +70,8 @@ class SeenTable:
 
     ``described``: what messages call it; ``rows``: how many were counted; ``looked``: whether rows were looked at;
     ``conventions``: of numbers, several where cells mean different numbers by them, none where no single one reads
-    all; ``total``: whether its last row seems to be a total; ``from_schema``: whether a server's schema says the types.
+    all; ``total``: the column
+    in which its last row says that it is one, empty where it does not; ``from_schema``: whether a server's schema says the types.
     """
 
     described: str
@@ -78,7 +79,7 @@ class SeenTable:
     rows: int = 0
     looked: bool = False
     conventions: tuple[Convention, ...] = (CONVENTIONS[0],)
-    total: bool = False
+    total: str = ""
     from_schema: bool = False
 
     @property
@@ -102,7 +103,8 @@ def seen(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[st
     number, different = _counted(first, walked, counted[:_MOST_COUNTED])
     for place, entries in zip(counted, different, strict=False):
         columns[place] = _of_people(columns[place], number, entries, cells[place])
-    total = number == len(first) and any(plain_text(cell.strip(" :")) in TOTALS for cell in first[-1])
+    last = zip(names, first[-1], strict=True) if number == len(first) else ()
+    total = next((name for name, cell in last if plain_text(cell.strip(BLANKS + ":")) in TOTALS), "")
     return SeenTable(described, tuple(columns), number, True, conventions_of(numeric), total)
 
 

@@ -59,10 +59,14 @@ class FoundTable:
                 "missing", words, "" if said.markers else 'words that mean that nothing is there, as in [NA, "-"]'
             )
         if self.table.total and said.total != "":
-            column = said.total_column or columns[0].name
+            column = quoted(self.table.total)
             word = FILL_IN if said.total is None else f"[{quoted(said.total)}]"
-            why_total = "the last row seems to be a total: what it says there, as in [Total]; or take the row out"
-            yield Fact("ignore", f"{{{quoted(column)}: {word}}}", "" if said.total else why_total)
+            asked = any(one.name == self.table.total for one in columns if not one.person)
+            ways = f"take it out of the table, and this line, since {column} is asked about"
+            ways = ways if asked else "what it says there, as in [Total]"
+            yield Fact(
+                "ignore", f"{{{column}: {word}}}", "" if said.total else f"the last row seems to be a total: {ways}"
+            )
 
     def _form(self, said: Answers) -> Iterator[Fact]:
         if self.sheet is not None:
@@ -94,14 +98,13 @@ class FoundTable:
 class Answers:
     """What a person said of a table's cells; None where nobody was asked. ``confirmed``: whether what the rows show is
     known without them; ``tidy``: blanks at the ends and capitals mean nothing; ``markers``: words for nothing;
-    ``total``: what the last row says in ``total_column``, empty where it is an ordinary row."""
+    ``total``: what the last row says, empty where it is an ordinary row."""
 
     confirmed: bool = False
     convention: Convention | None = None
     tidy: bool | None = None
     markers: tuple[str, ...] | None = None
     total: str | None = None
-    total_column: str = ""
     line_breaks: bool | None = None
 
 
@@ -147,7 +150,7 @@ def _typed(table: Any, described: str, *, look: bool) -> SeenTable:
         if not look:
             columns = list(map(unseen, names, kinds))
             return SeenTable(described, tuple(columns))
-        rows = source.connection.sql(f"SELECT {_as_text(len(names))} FROM records LIMIT {ROWS_COUNTED}")  # noqa: S608
+        rows = source.written(f"SELECT {_as_text(len(names))} FROM records LIMIT {ROWS_COUNTED}")  # noqa: S608
         known = seen(names, kinds, _fetched(rows), described)
     columns = [replace(one, zoned=one.zoned or at) for one, at in zip(known.columns, zoned, strict=True)]
     return replace(known, columns=tuple(columns))
@@ -157,9 +160,9 @@ def _as_text(width: int) -> str:
     return ", ".join(f"coalesce(CAST(k{place} AS VARCHAR), '')" for place in range(width))
 
 
-def _fetched(rows: Any) -> Iterator[tuple[str, ...]]:
-    while some := rows.fetchmany(20_000):
-        yield from some
+def _fetched(batches: Iterator[Any]) -> Iterator[tuple[str, ...]]:
+    for batch in batches:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _workbook(path: Path, name: str, said: Said, sheet: str | None) -> FoundTable:

@@ -38,8 +38,7 @@ Does not fit: 8 rows (15 %), so a release would refuse the table
                    add: missing: {epsilon: 0.5, written: ["-1"]}
   day     3  '31.12.2025 08:00'        3
                    add: written: [2025-12-31, 31.12.2025 23:59]
-  wait    2  '1,5'                     1
-                   add: reading: {decimal: ","}
+  wait    2  '1,5'                     1   add: reading: {decimal: ","}
              '601'                     1   add: clamp: true
 
 Fits, and worth knowing
