@@ -8,7 +8,7 @@ from typing import Any
 
 from dxgeom.errors import DataError
 from dxgeom.starting.choices import Wishes, chosen_alone
-from dxgeom.starting.declared import ends_of, values_of
+from dxgeom.starting.declared import Declared, ends_of, values_of
 from dxgeom.starting.drafts import Draft
 from dxgeom.starting.form import FormDoubt, Said
 from dxgeom.starting.tables import found_of
@@ -46,10 +46,10 @@ def init(
     Returns: a draft with ``policy`` and ``queries`` as texts, ``todo`` for what says FILL IN, and ``write``.
     Raises: DataError, also where a file can be read in more than one way; MissingExtra.
     """
-    declared = {name: values_of(",".join(words)) for name, words in (values or {}).items()}
-    ends = {name: ends_of(text, whole=False) for name, text in (ranges or {}).items()}
+    declared: dict[str, Declared] = {name: values_of(",".join(words)) for name, words in (values or {}).items()}
+    declared |= {name: ends_of(text, whole=False) for name, text in (ranges or {}).items()}
     people = (person,) if isinstance(person, str) else tuple(person)
-    wishes = Wishes(people, rows, one_row_each, {}, accept, tuple(take), tuple(leave_out), declared | ends)
+    wishes = Wishes(people, rows, one_row_each, {}, accept, tuple(take), tuple(leave_out), declared)
     said = Said(encoding, separator, None if header is None else str(header), None if names is None else tuple(names))
     try:
         found = found_of(table, said, sheet, header_only=header_only)

@@ -69,9 +69,9 @@ class SeenTable:
     """What is known of a table.
 
     ``described``: what messages call it; ``rows``: how many were counted; ``looked``: whether rows were looked at;
-    ``conventions``: of numbers, several where cells mean different numbers by them, none where no single one reads
-    all; ``total``: the column
-    in which its last row says that it is one, empty where it does not; ``from_schema``: whether a server's schema says the types.
+    ``conventions``: of numbers, several where cells mean different numbers by them, none where no single one reads all;
+    ``total``: the column in which its last row says that it is one, empty where it does not; ``from_schema``: whether a
+    server's schema says the types.
     """
 
     described: str
