@@ -195,7 +195,7 @@ def _require_there(data: Any, read: _Read) -> None:
     """Raises: DataError for a table that is not there, before its policy is looked at."""
     from dxgeom.engines.opening import engine_of
 
-    if read is not None:
+    if read is not None and isinstance(data, Path) and not data.exists():
         engine_of(str(data)).look_up(str(data))
 
 
