@@ -221,7 +221,7 @@ def spread_of(strategy: NDArray[np.float64]) -> float:
 
     A column of which rounding alone is left beside the ones before it counts as none: what is left, machines differ in.
     """
-    triangle = np.linalg.qr(strategy, mode="r")
+    triangle = np.asarray(np.linalg.qr(strategy, mode="r"))
     least = _ROUNDING * np.linalg.norm(strategy, axis=0)
     if len(triangle) < strategy.shape[1] or not (np.abs(triangle.diagonal()) > least).all():
         return np.inf
