@@ -194,9 +194,10 @@ an earlier release of that name may be shown again, which needs no table."""
 def _require_there(data: Any, read: _Read) -> None:
     """Raises: DataError for a table that is not there, before its policy is looked at."""
     from dxgeom.engines.opening import engine_of
+    from dxgeom.universe.reading.form import PLAIN
 
     if read is not None and isinstance(data, Path) and not data.exists():
-        engine_of(str(data)).look_up(str(data))
+        engine_of(str(data)).look_up(str(data), PLAIN)
 
 
 def _require_ready(file: Path, data: Any, book: str, read: _Read, policy: Policy, metric: VerifiedMetric) -> None:

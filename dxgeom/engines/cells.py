@@ -8,15 +8,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dxgeom.engines.read_cells import (
+    holds_text,
+    missing_days,
+    missing_numbers,
+    read_there,
+    spellings,
+    word_of_typed,
+)
 from dxgeom.engines.source import Source, ibis
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.reading.cell_rules import BLANKS, CellRules
 from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
 
@@ -27,37 +36,48 @@ _OFFSET: Final = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 _NUMBER: Final = "^ *[-+]?[0-9]{1,99}([.][0-9]{0,99})?([eE][-+]?[0-9]{1,2})? *$"
 _DECIMAL_NAME: Final = "^ *[-+]?[0-9]+([.]0*|([.][0-9]*)?[eE][-+]?[0-9]+) *$"
 """Whole numbers as programs write them that took names for decimals: 7.0, or 1.5e+07 for several people at once."""
+_ENDS: Final = f"^[{BLANKS}]+|[{BLANKS}]+$"
 _INSTANT: Final = "timestamp('UTC')"
 
 
-def number_cell(source: Source, position: int, name: str) -> Any:
+def number_cell(source: Source, position: int, name: str, rules: CellRules | None = None) -> Any:
     """As float64. Raises: DataError for a column whose type does not fit."""
     column, kind = source.rows[f"k{position}"], source.types[position]
     if _is_number(kind):
-        return column.cast("float64")
+        number = column.cast("float64")
+        gone = [] if rules is None else missing_numbers(rules)
+        return ibis.ifelse(number.isin(gone), ibis.null("float64"), number) if gone else number
+    if rules is not None and is_text(kind):
+        return read_there("number", source.rows, position, rules)
     if is_text(kind) and (source.text is not None or _holds_nothing(source, position)):
         unreadable = ibis.ifelse(column.isnull(), ibis.null("float64"), ibis.literal(math.inf))
         return ibis.coalesce(column.try_cast("float64"), unreadable)
     raise wrong_type(source, name, kind, "numbers", "convert the column to numbers")
 
 
-def word_cell(source: Source, position: int, name: str) -> Any:
+def word_cell(source: Source, position: int, name: str, rules: CellRules | None = None) -> Any:
     """As text. Raises: DataError for a column whose type does not fit."""
     column, kind = source.rows[f"k{position}"], source.types[position]
-    if is_text(kind):
-        return column
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return column.cast("string")
+    if is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        if rules is not None and is_text(kind):
+            return read_there("clean", source.rows, position, rules)
+        text = column if is_text(kind) else column.cast("string")
+        return text if rules is None else word_of_typed(rules, text)
     raise wrong_type(source, name, kind, "text", "convert the column to text, written as the policy writes its values")
 
 
-def day_cell(source: Source, position: int, name: str, zone: str | None = None) -> Any:
+def day_cell(source: Source, position: int, name: str, rules: CellRules | None = None, zone: str | None = None) -> Any:
     """As text, year-month-day; of instants the day that calendars show in ``zone``.
 
     Raises: DataError for a column whose type does not fit.
     """
     column, kind = source.rows[f"k{position}"], source.types[position]
     knows_zone = pa.types.is_timestamp(kind) and kind.tz is not None
+    if rules is not None and is_text(kind):
+        return read_there("day", source.rows, position, rules, zone)
+    if rules is not None and missing_days(rules):
+        day = day_cell(source, position, name, zone=zone)
+        return ibis.ifelse(day.isin(missing_days(rules)), ibis.null("string"), day)
     if zone is not None and is_text(kind):
         day = at_clocks(zone, instants_of_text(column)).date().cast("string")
         return ibis.coalesce(day, column)
@@ -77,14 +97,15 @@ def day_cell(source: Source, position: int, name: str, zone: str | None = None) 
     raise wrong_type(source, name, kind, "dates", advice)
 
 
-def person_cell(source: Source, position: int, name: str) -> Any:
-    """Whose a row is, as text or a whole number; null where it does not say.
+def person_cell(source: Source, position: int, name: str, *, trimmed: bool = False) -> Any:
+    """Whose a row is, as text or a whole number, never in small letters; null where it does not say.
 
     Raises: DataError for a column whose type does not fit.
     """
     column, kind = source.rows[f"k{position}"], source.types[position]
     if is_text(kind):
-        said = column.nullif("")
+        # The engine that has the rows does it: they are put together there, person by person.
+        said = (column.re_replace(_ENDS, "") if trimmed else column).nullif("")
         otherwise = said.re_search(_DECIMAL_NAME)
         return said if source.text is None else ibis.ifelse(otherwise, ibis.null("string"), said)
     if pa.types.is_integer(kind):
@@ -122,9 +143,7 @@ def wrong_type(source: Source, name: str, kind: pa.DataType, needed: str, advice
     return DataError(f"column '{name}' of {source.described} must hold {needed}, but holds {found}; {advice}")
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds words."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+is_text: Final = holds_text
 
 
 def repeats(kind: pa.DataType) -> bool:
@@ -169,6 +188,13 @@ def instants_of_text(column: Any) -> Any:
     return ibis.ifelse(named, column, ibis.null("string")).try_cast(_INSTANT)
 
 
+class _Words(NamedTuple):
+    """The codes of words that were met, and the value that a word is read as where it is spelled otherwise."""
+
+    met: dict[str | None, int]
+    spelled: dict[str, str]
+
+
 _FEW = 1 << 16
 """Rows: Arrow's own functions take longer to load than so few rows to walk, in some columns."""
 _WHOLE = 1 << 53
@@ -186,6 +212,11 @@ class BatchEncoder:
         self._universe = universe
         self._coded = coded
         self._met: list[dict[str | None, int]] = [{} for _ in universe.attributes]
+        each = zip(universe.attributes, universe.reading.attributes, strict=True)
+        self._spelled = [
+            {} if one.rules is None or one.read_as != "words" else spellings(attribute, one.rules)
+            for attribute, one in each
+        ]
 
     def codes(self, batch: pa.RecordBatch, axes: Sequence[int] | None = None) -> list[NDArray[np.int64]]:
         """For each attribute, or each of these, the codes of its columns, ``OUTSIDE`` where a cell is no value, or may
@@ -195,7 +226,8 @@ class BatchEncoder:
             attribute, one, met = self._universe.attributes[place], reading.attributes[place], self._met[place]
             columns = [batch.column(f"k{cell}") for cell in reading.cells[place]]
             given = place in self._coded
-            codes.append(_given(attribute, columns[0]) if given else _codes(attribute, one, columns, met))
+            words = _Words(met, self._spelled[place])
+            codes.append(_given(attribute, columns[0]) if given else _codes(attribute, one, columns, words))
         return codes
 
     def indices(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -209,9 +241,7 @@ def _given(attribute: Attribute, column: Any) -> NDArray[np.int64]:
     return np.asarray(np.from_dlpack(codes)).astype(np.int64)
 
 
-def _codes(
-    attribute: Attribute, reading: CellReading, columns: list[Any], met: dict[str | None, int]
-) -> NDArray[np.int64]:
+def _codes(attribute: Attribute, reading: CellReading, columns: list[Any], known: _Words) -> NDArray[np.int64]:
     beyond = OUTSIDE if reading.unlisted is None else reading.unlisted
     if reading.read_as == "numbers":
         numbers = [_numbers(column) for column in columns]
@@ -219,7 +249,7 @@ def _codes(
         codes = attribute.encode_cells(numbers)
         return np.where((codes == OUTSIDE) & readable, beyond, codes)
     (column,) = columns
-    return _codes_of_words(attribute, column, met, beyond)
+    return _codes_of_words(attribute, column, known, beyond)
 
 
 def _numbers(column: Any) -> NDArray[np.float64]:
@@ -232,10 +262,11 @@ def _numbers(column: Any) -> NDArray[np.float64]:
     return np.asarray(np.from_dlpack(numbers.fill_null(np.nan) if numbers.null_count else numbers))
 
 
-def _codes_of_words(attribute: Attribute, column: Any, met: dict[str | None, int], beyond: int) -> NDArray[np.int64]:
+def _codes_of_words(attribute: Attribute, column: Any, known: _Words, beyond: int) -> NDArray[np.int64]:
     words, places = _distinct(column)
-    new = [word for word in words if word and word not in met]
-    code_of = {word: int(code) for word, code in zip(new, attribute.encode_cells([new]), strict=True)}
+    met, new = known.met, [word for word in words if word and word not in known.met]
+    spelled = [known.spelled.get(word, word) for word in new]
+    code_of = {word: int(code) for word, code in zip(new, attribute.encode_cells([spelled]), strict=True)}
     # Only true values are remembered: there are few of them, whatever the table holds.
     met.update({word: code for word, code in code_of.items() if code != OUTSIDE})
     nothing = OUTSIDE if attribute.missing is None else attribute.missing

@@ -11,8 +11,10 @@ from typing import Any, final
 import duckdb
 import pyarrow as pa
 
+from dxgeom.engines.decoded import decoded_table, sheet_names, sheet_table
 from dxgeom.engines.files import common_columns, extent_of, files_of_folder, of_lake, state_of_files, unchanged
 from dxgeom.engines.frames import arrow_of_frame, backend_of, flowing, index_of_frame, names_of_frame
+from dxgeom.engines.read_cells import condition_of, literal
 from dxgeom.engines.source import (
     Delimited,
     Elsewhere,
@@ -21,12 +23,18 @@ from dxgeom.engines.source import (
     Wanted,
     delimited,
     header_of,
+    lines_above,
+    lines_broken,
     lines_of,
     located,
     wanted_rows,
 )
 from dxgeom.engines.watching import Extent, Watch, plain_errors
 from dxgeom.errors import DataError
+from dxgeom.numeric.optional_library import optional_library
+from dxgeom.universe.reading.cell_rules import Ignored
+from dxgeom.universe.reading.form import PLAIN, FileForm
+from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import nearest
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
@@ -55,20 +63,21 @@ class DuckDB(Engine):
     def takes(self, table: Any) -> bool:
         return True
 
-    def look_up(self, table: Any) -> None:
+    def look_up(self, table: Any, form: FileForm) -> None:
         if isinstance(table, str | Path):
-            file_of(table)
+            file_of(table, form)
 
     @contextmanager
-    def opened(self, table: Any, wanted: Wanted) -> Iterator[Source]:
-        wanted = wanted(names_of_columns(table)) if callable(wanted) else wanted
-        described = file_of(table) if isinstance(table, str | Path) else "the table"
+    def opened(self, table: Any, wanted: Wanted, universe: Universe | None) -> Iterator[Source]:
+        form = PLAIN if universe is None else universe.form
+        wanted = wanted(names_of_columns(table, form)) if callable(wanted) else wanted
+        described = file_of(table, form) if isinstance(table, str | Path) else "the table"
         with plain_errors(described):
             table = of_lake(table)
         with unchanged(described, lambda: state_of_files(table)), connected() as connection:
             with plain_errors(described):
-                source = _source(connection, table, described, wanted)
-                if (text := source.text) is not None:
+                source = _source(connection, table, described, wanted, universe)
+                if (text := source.text) is not None and form.utf8 and not form.line_breaks:
                     source.watch.done(lambda: _require_rows_of_one_line(connection, text, described))
             yield source
 
@@ -102,9 +111,17 @@ def flowing_from(connection: duckdb.DuckDBPyConnection, there: Elsewhere) -> Sou
     return Source(there.described, connection, wanted_rows(schema), there.types, None, watch, there.everything, there)
 
 
-def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, wanted: tuple[str, ...]) -> Source:
+def _source(
+    connection: duckdb.DuckDBPyConnection,
+    table: Any,
+    described: str,
+    named: tuple[str, ...],
+    universe: Universe | None,
+) -> Source:
     text = anew = None
-    extent = Extent()
+    extent, form = Extent(), PLAIN if universe is None else universe.form
+    ignored = () if universe is None else universe.reading.ignored
+    wanted = (*named, *(one.column for one in ignored))
     if not isinstance(table, str | Path):
         places = located(names_of_frame(table), wanted, described, index_of_frame(table))
         anew = flowing(table, wanted)
@@ -115,11 +132,23 @@ def _source(connection: duckdb.DuckDBPyConnection, table: Any, described: str, w
     elif (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
         files = files or [Path(table)]
         places, extent = located(_view_parquet(connection, files), wanted, described), extent_of(files)
+    elif _is_workbook(Path(table)):
+        places = located(sheet_names(Path(table), form), wanted, described)
+        read = () if universe is None else {c for one in universe.reading.attributes if one.rules for c in one.columns}
+        held = sheet_table(Path(table), form, places, [name in read for name in wanted])
+        connection.register("everything", held)
+        places, extent = tuple(range(len(wanted))), Extent(held.num_rows, held.nbytes)
     else:
-        text = delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ",")
-        places, extent = located(_view_text(connection, text), wanted, described), Extent(size=text.path.stat().st_size)
-    schema = _view_of_wanted(connection, places)
-    for name, kind in zip(wanted, schema.types, strict=True):
+        text = _text_of(Path(table), form)
+        extent = Extent(size=text.path.stat().st_size)
+        places = located(header_of(text), wanted, described)
+        if form.utf8:
+            _view_text(connection, text)
+        else:
+            connection.register("everything", decoded_table(text, places, described))
+            places = tuple(range(len(wanted)))
+    schema = _view_of_wanted(connection, places, ignored)
+    for name, kind in zip(named, schema.types, strict=True):
         if pa.types.is_interval(kind):
             raise DataError(f"column '{name}' of {described} holds intervals, which are not read; convert it, to text")
     bound = backend_of(table) == "sqlite"
@@ -133,32 +162,51 @@ def _fraction(connection: duckdb.DuckDBPyConnection) -> float | None:
     return percent / 100 if percent > 0 else None
 
 
-def _view_of_wanted(connection: duckdb.DuckDBPyConnection, places: tuple[int, ...]) -> pa.Schema:
+def _view_of_wanted(
+    connection: duckdb.DuckDBPyConnection, places: tuple[int, ...], ignored: tuple[Ignored, ...] = ()
+) -> pa.Schema:
     """Makes the view ``records`` of the wanted columns; returns their types.
 
-    A column that never held a value has no type either; as text its every cell is missing.
+    A column that never held a value has no type either; as text its every cell is missing. Rows that are ``ignored`` by
+    the last columns are not in the view, and neither are these.
     """
+    last = len(places) - len(ignored)
+    kept = " AND ".join(
+        condition_of(connection, one, f"c{place}") for one, place in zip(ignored, places[last:], strict=True)
+    )
+    places = places[:last]
     chosen = [f"c{place} AS k{position}" for position, place in enumerate(places)]
     schema = connection.sql(f"SELECT {', '.join(chosen)} FROM everything LIMIT 0").to_arrow_table().schema  # noqa: S608
     for position, (place, kind) in enumerate(zip(places, schema.types, strict=True)):
         if pa.types.is_null(kind):
             chosen[position] = f"CAST(c{place} AS VARCHAR) AS k{position}"
             schema = schema.set(position, pa.field(f"k{position}", pa.string()))
-    connection.execute(f"CREATE VIEW records AS SELECT {', '.join(chosen)} FROM everything")  # noqa: S608
+    rows = f"SELECT {', '.join(chosen)} FROM everything" + (f" WHERE {kept}" if kept else "")  # noqa: S608
+    connection.execute(f"CREATE VIEW records AS {rows}")
     return schema
 
 
-def names_of_columns(table: Any) -> tuple[str, ...]:
+def names_of_columns(table: Any, form: FileForm = PLAIN) -> tuple[str, ...]:
     """The names of a table's columns, as they stand. Raises: DataError for what cannot be read."""
     if not isinstance(table, str | Path):
         return names_of_frame(table)
-    with plain_errors(file_of(table)):
+    with plain_errors(file_of(table, form)):
         if (files := files_of_folder(Path(table))) is not None or _ending(Path(table)) == ".parquet":
             return common_columns(files or [Path(table)])
-        return header_of(delimited(Path(table), "\t" if ".tsv" in _ending(Path(table)) else ","))
+        if _is_workbook(Path(table)):
+            return sheet_names(Path(table), form)
+        return header_of(_text_of(Path(table), form))
 
 
-def file_of(table: str | Path) -> str:
+def _text_of(path: Path, form: FileForm) -> Delimited:
+    return delimited(path, form.separator or ("\t" if ".tsv" in _ending(path) else ","), form)
+
+
+def _is_workbook(path: Path) -> bool:
+    return path.suffix.lower() in WORKBOOKS
+
+
+def file_of(table: str | Path, form: FileForm = PLAIN) -> str:
     """What messages call the file, the folder or the pattern. Raises: DataError for what is no table by its path."""
     path = Path(table)
     described = f"'{table}'"
@@ -177,12 +225,13 @@ def file_of(table: str | Path) -> str:
             raise DataError(f"{described} is not an ordinary file")
         if path.stat().st_size == 0:
             raise DataError(f"{described} is empty; it should begin with a header that names the columns")
-    if path.suffix.lower() in WORKBOOKS:
+    if _is_workbook(path):
+        optional_library("python_calamine", "excel", f"{described} is a workbook, and workbooks are read")
+    if not _ending(path) and not _is_workbook(path) and form.separator is None:
         raise DataError(
-            f"{described} is a workbook, whose cells have no fixed types; save its sheet as CSV (UTF-8), or as Parquet"
+            f"a table is a file that ends in {', '.join((*ENDINGS, *WORKBOOKS))}, or whose separator the policy states "
+            f"('reading: {{separator: tab}}'); found {described}"
         )
-    if not _ending(path):
-        raise DataError(f"a table is a file that ends in {', '.join(ENDINGS)}; found {described}")
     return described
 
 
@@ -211,17 +260,17 @@ def _view_parquet(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) 
     return names
 
 
-def _view_text(connection: duckdb.DuckDBPyConnection, text: Delimited) -> tuple[str, ...]:
-    names = header_of(text)
+def _view_text(connection: duckdb.DuckDBPyConnection, text: Delimited) -> None:
+    """Every option is stated: nothing that one person wrote decides how the rows of others are split."""
+    form, names = text.form, header_of(text)
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
-    separator = "\\t" if text.separator == "\t" else text.separator
+    quote, above = literal(form.quote), f", skip = {form.header - 1}" if form.header > 1 else ""
     options = (
-        f"auto_detect = false, columns = {{{columns}}}, header = true, delim = '{separator}', "
-        "quote = '\"', escape = '\"', nullstr = '', strict_mode = true, null_padding = false, "
-        "ignore_errors = false"
+        f"auto_detect = false, columns = {{{columns}}}, header = {str(form.header > 0).lower()}{above}, "
+        f"delim = {literal(text.separator)}, quote = {quote}, escape = {quote}, nullstr = '', strict_mode = true, "
+        "null_padding = false, ignore_errors = false"
     )
     _view(connection, f"read_csv({_quoted(text.path)}, {options})", len(names))
-    return names
 
 
 def _require_rows_of_one_line(connection: duckdb.DuckDBPyConnection, text: Delimited, described: str) -> None:
@@ -232,17 +281,13 @@ def _require_rows_of_one_line(connection: duckdb.DuckDBPyConnection, text: Delim
     Raises: DataError for a cell with a line break, or lines that are in no row.
     """
     (rows,), columns = connection.sql("SELECT count(*) FROM everything").fetchall(), header_of(text)
-    if lines_of(text).rows(len(columns)) == rows[0]:
+    if lines_of(text).rows(len(columns), lines_above(text)) == rows[0]:
         return
     broken = " OR ".join(f"regexp_matches(c{place}, '[\\r\\n]')" for place in range(len(columns)))
     numbered = f"SELECT row_number() OVER () AS number, {broken} AS broken FROM everything"  # noqa: S608
     ((first,),) = connection.sql(f"SELECT min(number) FROM ({numbered}) WHERE broken").fetchall()  # noqa: S608
     where = "the lines are not the rows" if first is None else f"a cell of data row {first} holds a line break"
-    raise DataError(
-        f"{described}: {where}, and a row of a text file is one line: a quotation mark that one person opens must not "
-        "swallow the rows of others. Where the marks there are right, write the table as Parquet, or without line "
-        "breaks in cells; else correct them"
-    )
+    raise lines_broken(described, where)
 
 
 def _view(connection: duckdb.DuckDBPyConnection, reading: str, width: int) -> None:

@@ -21,9 +21,11 @@ from dxgeom.engines.cells import (
     word_cell,
     wrong_type,
 )
+from dxgeom.engines.read_cells import missing_days, read_there
 from dxgeom.engines.source import Source, ibis
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
+from dxgeom.universe.reading.cell_rules import CellRules
 from dxgeom.universe.reading.expressions import (
     Arithmetic,
     Expression,
@@ -137,30 +139,34 @@ _PARTS: Final[dict[str, Callable[[Any], Any]]] = {
 }
 
 
-def carried_out(source: Source, expression: Expression, places: dict[str, int]) -> Any:
+def carried_out(source: Source, expression: Expression, places: dict[str, int], rules: CellRules | None = None) -> Any:
     """What an expression makes of each row, as :func:`cells_of` hands cells over.
 
-    Args: ``places``: where each of its columns stands in the source.
+    Args: ``places``: where each of its columns stands in the source; ``rules``: what their cells mean.
     Raises: DataError for a column whose type does not fit.
     """
     match expression:
         case WordCell(column=column, length=length):
-            word = word_cell(source, places[column], column)
+            word = word_cell(source, places[column], column, rules)
             return word if length is None else word.substr(0, length)
         case LocalDay(column=column, zone=zone):
-            return day_cell(source, places[column], column, zone)
+            return day_cell(source, places[column], column, rules, zone)
         case MomentPart(column=column):
-            return _moment_part(source, expression, places[column])
+            return _moment_part(source, expression, places[column], rules)
         case _:
-            return _numbers(source, expression, places)
+            return _numbers(source, expression, places, rules)
 
 
-def _moment_part(source: Source, expression: MomentPart, place: int) -> Any:
+def _moment_part(source: Source, expression: MomentPart, place: int, rules: CellRules | None) -> Any:
     """Missing where the cell is, infinite where it is no moment."""
     column, kind = source.rows[f"k{place}"], source.types[place]
     knows_zone = pa.types.is_timestamp(kind) and kind.tz is not None
     shows_clocks = pa.types.is_timestamp(kind) or (pa.types.is_date(kind) and expression.part != "hour")
-    if is_text(kind) and expression.zone is None:
+    gone = column.isnull()
+    if is_text(kind) and rules is not None:
+        moment = read_there("moment", source.rows, place, rules, expression.zone)
+        gone = read_there("clean", source.rows, place, rules, expression.zone).isnull()
+    elif is_text(kind) and expression.zone is None:
         moment = moments_of_text(column, with_hours=expression.part == "hour")
     elif is_text(kind):
         moment = at_clocks(expression.zone, instants_of_text(column))
@@ -170,8 +176,10 @@ def _moment_part(source: Source, expression: MomentPart, place: int) -> Any:
         moment = column.cast("timestamp")
     else:
         raise _no_moments(source, expression, kind, knows_zone)
+    if rules is not None and not is_text(kind) and (days := missing_days(rules)):
+        gone |= moment.date().cast("string").isin(days)
     part = _PARTS[expression.part](moment).cast("float64")
-    return ibis.ifelse(column.isnull(), ibis.null("float64"), ibis.coalesce(part, ibis.literal(math.inf)))
+    return ibis.ifelse(gone, ibis.null("float64"), ibis.coalesce(part, ibis.literal(math.inf)))
 
 
 def _no_moments(source: Source, expression: MomentPart, kind: pa.DataType, knows_zone: bool) -> Exception:
@@ -183,12 +191,12 @@ def _no_moments(source: Source, expression: MomentPart, kind: pa.DataType, knows
     return wrong_type(source, expression.column, kind, "moments", advice)
 
 
-def _numbers(source: Source, expression: Expression, places: dict[str, int]) -> Any:
+def _numbers(source: Source, expression: Expression, places: dict[str, int], rules: CellRules | None) -> Any:
     """Missing where an operand is or a divisor is 0, infinite where an operand cannot be read or a number is too large.
 
     Operands are tried before anything is worked out, so that infinities never meet.
     """
-    cells = {column: number_cell(source, places[column], column) for column in expression.columns}
+    cells = {column: number_cell(source, places[column], column, rules) for column in expression.columns}
     missing = _any([cell.isnull() | cell.isnan() for cell in cells.values()])
     unreadable = _any([cell.isinf() for cell in cells.values()])
     found = _worked_out(expression, cells)

@@ -107,7 +107,7 @@ def fit_of(table: Any, universe: Universe) -> TableFit:
     Raises: DataError when it cannot be read, lacks a column, or holds other types; MissingExtra.
     """
     people, reading = universe.reading.people, universe.reading
-    with opened(table, (*reading.columns, *columns_of(people))) as source, plain_errors(source.described):
+    with opened(table, (*reading.columns, *columns_of(people)), universe) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, None)
         each = zip(universe.attributes, reading.attributes, strict=True)
         fit = TableFit(source.described, [AttributeFit(attribute, one.columns) for attribute, one in each])
@@ -241,8 +241,8 @@ def require_fit(
     """
     people, reading = universe.reading.people, universe.reading
     wanted = (*reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
-    engine_of(table).look_up(table)
-    with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
+    engine_of(table).look_up(table, universe.form)
+    with muted(quiet_data), opened(table, wanted, universe) as source, plain_errors(source.described):
         reader, encoder = plan_reading(source, universe, count_column), BatchEncoder(universe, frozenset())
         rows, refused, columns = 0, 0, Counter[str]()
         with source.watch.telling(f"reading {source.described}", secret=True):

@@ -21,6 +21,7 @@ from dxgeom.errors import DataError
 from dxgeom.numeric.arrays import LARGEST, exact_sum
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.people.shares import Components, ShareCounter
+from dxgeom.universe.reading.form import PLAIN
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import cell_text, is_nan
 
@@ -137,7 +138,8 @@ def bad_counts_error(result: Tally, reader: RecordReader, source: Source) -> Dat
 
 
 def _listed(examples: Iterator[tuple[int, str]], rows: int, source: Source) -> str:
-    aligned = source.text is not None and lines_of(source.text).number == rows + 1
+    text = source.text
+    aligned = text is not None and text.form == PLAIN and lines_of(text).number == rows + 1
     shown = []
     for row, what in examples:
         # Rows on a server come in any order.
@@ -247,8 +249,9 @@ def histogram_of_table(
     """Counts the rows of a table by record type, in exact integer arithmetic.
 
     Args:
-        table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header), of a folder of
-            Parquet files or a pattern that finds some; a pandas or polars DataFrame or LazyFrame; an Arrow table or
+        table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header, unless the policy says
+            otherwise), of a workbook, of a folder of Parquet files or a pattern that finds some; columns by name;
+            a pandas or polars DataFrame or LazyFrame; an Arrow table or
             reader; an Arrow dataset, DuckDB relation or Ibis table, of which only the wanted columns flow by; or a
             NumPy array, see :func:`histogram_of_counts`. It has a column for each attribute of ``universe``, under the
             same name, or the two in which located regions find their coordinates; further columns are not read.
@@ -302,10 +305,10 @@ def counted(
     if people is not None and count_column is not None:
         raise DataError("where rows belong to people a row stands for itself; leave count_column out")
     wanted = (*universe.reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
-    engine_of(table).look_up(table)  # what is wrong with a path is told in any case
+    engine_of(table).look_up(table, universe.form)  # what is wrong with a path is told in any case
     # How many rows there are is private where people have many or may be absent.
     secret = quiet_data or people is not None or universe.absent is not None
-    with muted(quiet_data), opened(table, wanted) as source, plain_errors(source.described):
+    with muted(quiet_data), opened(table, wanted, universe) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
         with source.watch.telling(f"reading {source.described}", secret=secret):
             found, reader = over(reader)

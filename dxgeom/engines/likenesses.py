@@ -42,7 +42,7 @@ def repeated_identifiers(table: Any, universe: Universe) -> tuple[str, ...]:
             raise _NoneNamedSo
         return tuple(named)
 
-    with suppress(_NoneNamedSo), opened(table, chosen) as source, plain_errors(source.described):
+    with suppress(_NoneNamedSo), opened(table, chosen, universe) as source, plain_errors(source.described):
         return tuple(named[place] for place in _repeated(source))
     return ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -15,18 +15,30 @@ from dxgeom.engines.source import Engine, Source, Wanted
 from dxgeom.engines.spark import Spark
 from dxgeom.engines.watching import plain_errors
 from dxgeom.errors import DataError
+from dxgeom.universe.universe import Universe
 
 ENGINES: Final[tuple[Engine, ...]] = (DuckDB(), Postgres(), Spark())
 """The first is embedded, and takes what no other does."""
 
 
 @contextmanager
-def opened(table: Any, wanted: Wanted) -> Iterator[Source]:
+def opened(table: Any, wanted: Wanted, universe: Universe | None = None) -> Iterator[Source]:
     """Opens a table for reading the columns ``wanted``; closes it afterwards.
 
+    Args: ``universe``: whose policy says how a file is written and which rows are none.
     Raises: DataError when it is nothing that can be read, or lacks a column; MissingExtra.
     """
-    with engine_of(table).opened(table, wanted) as source:
+    if isinstance(table, Mapping):
+        with plain_errors("the table"):
+            table = pa.table(dict(table))
+    engine = engine_of(table)
+    if universe is not None and universe.reading.ignored and engine is not ENGINES[0]:
+        column = universe.reading.ignored[0].column
+        raise DataError(
+            f"'ignore' leaves out rows of files and frames; where the table is on a server, ask it for the rows that "
+            f"count: a query with WHERE, about '{column}', in place of the table's name"
+        )
+    with engine.opened(table, wanted, universe) as source:
         yield source
 
 

@@ -149,7 +149,7 @@ def _repeated(reader: RecordReader, people: CountedPeople) -> str:
 def keys_of_people(reader: RecordReader, people: CountedPeople) -> dict[str, Any]:
     """The person of each row, and its place in the order, null where a row does not say."""
     at = len(reader.universe.reading.columns)
-    keys = {PERSON: person_cell(reader.source, at, people.column)}
+    keys = {PERSON: person_cell(reader.source, at, people.column, trimmed=reader.universe.reading.trimmed)}
     return keys if people.order is None else {**keys, "place": place_cell(reader.source, at + 1, people.order)}
 
 

@@ -31,6 +31,8 @@ from dxgeom.engines.source import (
 from dxgeom.engines.watching import Extent, Unreachable, WrongAddress, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
+from dxgeom.universe.reading.form import FileForm
+from dxgeom.universe.universe import Universe
 
 _MOMENT: Final = pa.timestamp("us")
 _INSTANT: Final = pa.timestamp("us", tz="UTC")
@@ -79,12 +81,12 @@ class Postgres(Engine):
     def takes(self, table: Any) -> bool:
         return has_scheme(table, "postgresql", "postgres") or backend_of(table) == "postgres"
 
-    def look_up(self, table: Any) -> None:
+    def look_up(self, table: Any, form: FileForm) -> None:
         if isinstance(table, str):
             address_of(table, _EXAMPLE)
 
     @contextmanager
-    def opened(self, table: Any, wanted: Wanted) -> Iterator[Source]:
+    def opened(self, table: Any, wanted: Wanted, universe: Universe | None) -> Iterator[Source]:
         psycopg = optional_library("psycopg", "postgres", "tables on a PostgreSQL server are read")
         if backend_of(table) == "postgres":
             backend, described = table.get_backend(), "the table"

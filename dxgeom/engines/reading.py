@@ -11,12 +11,11 @@ import pyarrow as pa
 
 from dxgeom.engines.cells import MOMENT_OR_DAY, day_cell, is_text, number_cell, repeats, word_cell, wrong_type
 from dxgeom.engines.expressions import carried_out, coded_by, codes_of
+from dxgeom.engines.read_cells import named, prepare
 from dxgeom.engines.source import ROWS, Source, ibis
-from dxgeom.errors import DataError
 from dxgeom.universe.columns import may_be_fractions
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.reading.expressions import MomentPart
-from dxgeom.universe.reading.form import PLAIN
 from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
 
@@ -45,6 +44,9 @@ def statement(source: Source, universe: Universe, records: str | None) -> str | 
 
 
 def _cell(reading: CellReading, place: int) -> str:
+    if reading.rules is not None:
+        read = {"days": "day", "numbers": "number", "words": "clean"}[reading.read_as]
+        return f"{read}_{named(reading.rules)}_{place}"
     if reading.read_as == "days":
         moment = f"CASE WHEN regexp_matches(k{place}, '{MOMENT_OR_DAY}') THEN k{place} END"
         return f"coalesce(CAST(CAST(try_cast({moment} AS TIMESTAMP) AS DATE) AS VARCHAR), k{place})"
@@ -202,11 +204,7 @@ def plan_reading(source: Source, universe: Universe, count_column: str | None) -
 
     Raises: DataError when a column's type does not fit its attribute.
     """
-    said = universe.reading
-    if universe.form != PLAIN or said.ignored or said.trimmed or any(one.rules for one in said.attributes):
-        raise DataError(
-            "tables whose policy says how they are written ('reading', 'words', 'written') are not read yet"
-        )
+    source = prepare(source, universe.reading)
     written = statement(source, universe, None if count_column is None else RECORDS)
     reader = RecordReader(source, universe, count_column, written)
     if written is None:
@@ -228,6 +226,8 @@ def _grouping(source: Source, universe: Universe, cells: list[Any]) -> Grouping 
         elif numbers is not None and _can_code(source, one, places):
             keys[f"c{own[0]}"] = codes_of(numbers, cells[own[0]])
             coded.add(place)
+        elif source.there is not None and one.rules is not None:
+            keys |= {f"k{column}": source.rows[f"k{column}"] for column in places}  # read here
         elif one.read_as == "numbers" and not isinstance(one.expression, MomentPart):
             return None
         elif source.there is not None:
@@ -255,6 +255,8 @@ def _as_they_are(
     """Whether rows with equal columns are many, so that cells are worked out once for all of them."""
     if reading.expression is not None or len(places) > 1:
         return False
+    if reading.rules is not None and reading.read_as == "days" and source.there is None:
+        return False  # many moments are one day
     kind = source.types[places[0]]
     if reading.read_as != "numbers":
         return repeats(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind)
@@ -265,9 +267,11 @@ def _as_they_are(
 def _cells(source: Source, reading: CellReading, places: tuple[int, ...]) -> list[Any]:
     """What an attribute is handed of each row, from its columns, which stand at ``places`` of the source."""
     if reading.expression is not None:
-        return [carried_out(source, reading.expression, dict(zip(reading.columns, places, strict=True)))]
-    read = {"days": day_cell, "numbers": number_cell, "words": word_cell}[reading.read_as]
-    return [read(source, place, name) for place, name in zip(places, reading.columns, strict=True)]
+        columns = dict(zip(reading.columns, places, strict=True))
+        return [carried_out(source, reading.expression, columns, reading.rules)]
+    read: Callable[..., Any] = {"days": day_cell, "numbers": number_cell, "words": word_cell}[reading.read_as]
+    each = zip(places, reading.columns, strict=True)
+    return [read(source, place, name, reading.rules) for place, name in each]
 
 
 def _records(source: Source, position: int, name: str) -> Any:

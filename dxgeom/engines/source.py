@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final, TypeAlias, cast, final
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final, Protocol, TypeAlias, cast, final
 from urllib.parse import unquote
 
 import duckdb
@@ -22,6 +23,8 @@ import pyarrow as pa
 
 from dxgeom.engines.watching import Extent, Watch
 from dxgeom.errors import DataError
+from dxgeom.universe.reading.form import PLAIN, FileForm
+from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import nearest
 
 if TYPE_CHECKING:
@@ -56,10 +59,7 @@ Wanted: TypeAlias = tuple[str, ...] | Callable[[Sequence[str]], tuple[str, ...]]
 """The columns that are wanted, or what says so once it knows which there are."""
 
 _SHOWN = 30
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-_DECIMALS = (
-    " (and decimals with points), such as by pandas.read_csv(FILE, sep=';', decimal=',').to_csv(NEW, index=False)"
-)
+_SEPARATORS = {";": ("semicolons", '";"'), "\t": ("tabs", "tab"), "|": ("bars", '"|"'), ",": ("commas", '","')}
 
 
 def located(found: Sequence[str], wanted: Wanted, described: str, index: Sequence[str] = ()) -> tuple[int, ...]:
@@ -68,13 +68,14 @@ def located(found: Sequence[str], wanted: Wanted, described: str, index: Sequenc
     Raises: DataError when a wanted column is missing, or any name occurs twice.
     """
     wanted = wanted(found) if callable(wanted) else wanted
-    separator = _one_cell(found)
-    if separator and wanted and found[0] not in wanted:
-        more = _DECIMALS if separator == "semicolons" else ""
+    signs = _one_cell(found)
+    if signs is not None and wanted and found[0] not in wanted:
+        name, written = signs
+        more = ', and where decimals have commas too, decimal: ","' if name == "semicolons" else ""
         raise DataError(
             f"{described} has no column named '{wanted[0]}'; the columns found are '{found[0]}'; "
-            f"a .csv file separates its cells by commas, a .tsv file by tabs, and this first line by {separator}: save "
-            f"it with commas{more}"
+            f"a .csv file separates its cells by commas, a .tsv file by tabs, and this first line by {name}: say so in "
+            f"the policy, reading: {{separator: {written}}}{more}"
         )
     twice = [name for name, times in Counter(found).items() if times > 1]
     if twice:
@@ -89,11 +90,9 @@ def located(found: Sequence[str], wanted: Wanted, described: str, index: Sequenc
     return tuple(found.index(name) for name in wanted)
 
 
-def _one_cell(found: Sequence[str]) -> str:
-    """What separates the cells of a header that was read as one; empty where it seems to be one."""
-    if len(found) != 1:
-        return ""
-    return next((words for sign, words in _SEPARATORS.items() if sign in found[0]), "")
+def _one_cell(found: Sequence[str]) -> tuple[str, str] | None:
+    """What separates the cells of a header that was read as one, in words and in a policy; None where it is one."""
+    return next((words for sign, words in _SEPARATORS.items() if sign in found[0]), None) if len(found) == 1 else None
 
 
 def _missing(name: str, found: Sequence[str], described: str) -> str:
@@ -115,26 +114,67 @@ _CARRIAGE_RETURN: Final = 13
 @final
 @dataclass(frozen=True)
 class Delimited:
-    """A text file of rows; ``separator`` is a comma or a tab."""
+    """A text file of rows; ``form``: how it is written, whose separator this is."""
 
     path: Path
     separator: str
     compressed: bool
+    form: FileForm = PLAIN
 
 
-def delimited(path: Path, separator: str) -> Delimited:
+def delimited(path: Path, separator: str, form: FileForm = PLAIN) -> Delimited:
     """The file at ``path``, compressed when its name ends in .gz."""
-    return Delimited(path, separator, path.name.lower().endswith(".gz"))
+    return Delimited(path, separator, path.name.lower().endswith(".gz"), form)
+
+
+class CellsOfLines(Protocol):
+    """What :func:`csv.reader` gives; ``line_num``: how many lines it has read."""
+
+    line_num: int
+
+    def __iter__(self) -> Iterator[list[str]]: ...
+    def __next__(self) -> list[str]: ...
+
+
+@contextmanager
+def text_lines(text: Delimited) -> Iterator[Iterator[str]]:
+    """The lines of a file in its own encoding, as they end, without a byte order mark."""
+    opener = gzip.open if text.compressed else open
+    encoding = "utf-8-sig" if text.form.utf8 else text.form.encoding
+    with opener(text.path, "rt", encoding=encoding, newline="") as lines:
+        yield (line.removeprefix("\ufeff") if place == 0 else line for place, line in enumerate(lines))
+
+
+def cells_of_lines(lines: Iterator[str], text: Delimited) -> CellsOfLines:
+    """The cells of each row, strictly, as the standard library splits them."""
+    if not text.form.quote:
+        return csv.reader(lines, delimiter=text.separator, quoting=csv.QUOTE_NONE, strict=True)
+    return csv.reader(lines, delimiter=text.separator, quotechar=text.form.quote, doublequote=True, strict=True)
 
 
 def header_of(text: Delimited) -> tuple[str, ...]:
-    """The column names on the first line."""
-    opener = gzip.open if text.compressed else open
-    with opener(text.path, "rt", encoding="utf-8-sig", newline="") as lines:
-        names = next(csv.reader(lines, delimiter=text.separator, strict=True), [])
+    """The column names on the line that has them."""
+    form = text.form
+    if form.header == 0:
+        return form.names
+    with text_lines(text) as lines:
+        rows = cells_of_lines(islice(lines, form.header - 1, None), text)
+        names = next(iter(rows), [])
+        if rows.line_num > 1:
+            raise lines_broken(f"'{text.path}'", "a column's name holds a line break")
     if not names:
-        raise DataError(f"the first line of '{text.path}' is empty; it should name the columns")
+        line = "the first line" if form.header == 1 else f"line {form.header}"
+        raise DataError(f"{line} of '{text.path}' is empty; it should name the columns")
     return tuple(names)
+
+
+def lines_broken(described: str, where: str) -> DataError:
+    """The refusal of a row that is not one line."""
+    return DataError(
+        f"{described}: {where}, and a row of a text file is one line: a quotation mark that one person opens must not "
+        "swallow the rows of others. Where the marks there are right, write the table as Parquet, or without line "
+        "breaks in cells; else correct them"
+    )
 
 
 @final
@@ -145,9 +185,19 @@ class LineCount:
     number: int
     filled: int
 
-    def rows(self, columns: int) -> int:
-        """How many rows there are if each is a line. An empty line is a cell of one column, and no row of several."""
-        return (self.number if columns == 1 else self.filled) - 1
+    def rows(self, columns: int, above: LineCount) -> int:
+        """How many rows there are if each line below those ``above`` is one. An empty line is a cell of one column, and
+        no row of several."""
+        return self.number - above.number if columns == 1 else self.filled - above.filled
+
+
+def lines_above(text: Delimited) -> LineCount:
+    """The lines down to the one that names the columns, of a file of UTF-8."""
+    if text.form.header == 1:
+        return LineCount(1, 1)
+    with text_lines(text) as lines:
+        above = [line.strip("\r\n") for line in islice(lines, text.form.header)]
+    return LineCount(len(above), sum(map(bool, above)))
 
 
 def lines_of(text: Delimited) -> LineCount:
@@ -227,13 +277,14 @@ class Engine(ABC):
         """Whether a table is one of its own."""
 
     @abstractmethod
-    def look_up(self, table: Any) -> None:
+    def look_up(self, table: Any, form: FileForm) -> None:
         """Raises: DataError for an address at which there can be no table, whatever a table there may hold."""
 
     @abstractmethod
-    def opened(self, table: Any, wanted: Wanted) -> AbstractContextManager[Source]:
+    def opened(self, table: Any, wanted: Wanted, universe: Universe | None) -> AbstractContextManager[Source]:
         """A context in which the columns ``wanted`` can be read: a Source.
 
+        Args: ``universe``: whose policy says how a file is written and which rows are none.
         Raises: DataError, in plain words, when it cannot be read, or lacks a column; MissingExtra.
         """
 

@@ -29,6 +29,8 @@ from dxgeom.engines.source import (
 from dxgeom.engines.watching import Extent, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
+from dxgeom.universe.reading.form import FileForm
+from dxgeom.universe.universe import Universe
 
 
 @final
@@ -122,12 +124,12 @@ class Spark(Engine):
             or backend_of(table) == "pyspark"
         )
 
-    def look_up(self, table: Any) -> None:
+    def look_up(self, table: Any, form: FileForm) -> None:
         if isinstance(table, str):
             address_of(table, _EXAMPLE)
 
     @contextmanager
-    def opened(self, table: Any, wanted: Wanted) -> Iterator[Source]:
+    def opened(self, table: Any, wanted: Wanted, universe: Universe | None) -> Iterator[Source]:
         described = "the table"
         if isinstance(table, str):
             address = address_of(table, _EXAMPLE)

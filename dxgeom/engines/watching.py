@@ -52,14 +52,22 @@ def changed_meanwhile(described: str) -> DataError:
     )
 
 
+_ENCODED: Final = "reading: {encoding: windows-1252}"
+
+
 @contextmanager
 def plain_errors(described: str) -> Iterator[None]:
     """Turns what DuckDB, Ibis, Arrow, servers and the operating system raise into DataError about ``described``."""
     try:
         yield
     except UnicodeDecodeError as error:
+        if error.encoding not in ("utf-8", "utf-8-sig"):
+            message = f"{described} is not text in {error.encoding}, as the policy says: {error.reason}"
+            raise DataError(f"{message}; state the encoding that it has") from error
         looks = other_encoding(error.object, error.start)
-        raise DataError(f"{described} is not text in UTF-8; {looks}") from error
+        raise DataError(f"{described} is not text in UTF-8; {looks}, or say how it is encoded: {_ENCODED}") from error
+    except UnicodeError as error:
+        raise DataError(f"{described} is not text in the encoding that the policy states: {error}") from error
     except csv.Error as error:
         raise DataError(f"the header of {described} cannot be read as comma- or tab-separated text") from error
     except (EOFError, zlib.error) as error:

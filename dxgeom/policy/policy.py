@@ -118,10 +118,10 @@ class Policy(Pictured):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What later versions refuse."""
-        from dxgeom.policy.explain.review import doubts_of_data
+        """What later versions refuse, and what the promise does not cover."""
+        from dxgeom.policy.explain.review import doubts_of_data, doubts_of_form
 
-        return tuple(doubts_of_data(self.resolved.document.dataset))
+        return (*doubts_of_data(self.resolved.document.dataset), *doubts_of_form(self.universe.form))
 
     @classmethod
     def from_dict(

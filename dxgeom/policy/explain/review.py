@@ -34,6 +34,7 @@ from dxgeom.policy.syntax.models import DatasetSyntax
 from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
+from dxgeom.universe.reading.form import FileForm
 from dxgeom.universe.wording import shown
 
 _TOLERANCE: Final = 1e-9
@@ -177,6 +178,15 @@ def doubts_of_data(dataset: DatasetSyntax | None) -> Iterator[str]:
             f"the data set '{dataset.name}' has no budget of its own, so every further policy about it has a whole "
             "budget more; write what all together may spend into the dataset, as in 'budget: 2', or 'budget: none' "
             "where that is meant; version 0.3 refuses a data set without it"
+        )
+
+
+def doubts_of_form(form: FileForm) -> Iterator[str]:
+    """A table whose rows need not be lines."""
+    if form.line_breaks:
+        yield (
+            "'line_breaks: true': a quotation mark that one person's cell opens and another one's closes swallows the "
+            "rows between them, which the policy's promise does not cover"
         )
 
 
@@ -369,6 +379,7 @@ def review(
         curve=_telling(policy).curve(_nearest(policy)),
         doubts=(
             *doubts_of_data(policy.document.dataset),
+            *doubts_of_form(policy.universe.form),
             *doubts_of_rules(policy.rules, policy.budget),
             *doubts_of_values(policy.universe.attributes),
         ),

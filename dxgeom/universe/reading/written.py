@@ -34,7 +34,7 @@ _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturda
 _PIECE: Final = re.compile(r"[0-9]+|[^\W\d_]+|.", re.DOTALL)
 _ZONE: Final = re.compile(r"(?<=[0-9 ])( ?)(z|utc|gmt|[+-][0-9]{2}:?[0-9]{2}|[+-][0-9]{2})$", re.IGNORECASE)
 _SPECIAL: Final = re.compile(r"[][\\.^$*+?(){}|]")
-_OFFSET: Final = "(z|utc|gmt|[+-][0-9]{2}(?::?[0-9]{2})?)"
+_OFFSET: Final = "(z|utc|gmt|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)"
 _PATTERNS: Final = {
     "Y": "[0-9]{4}",
     "y": "[0-9]{2}",

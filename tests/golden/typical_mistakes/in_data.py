@@ -32,14 +32,14 @@ IN_DATA = {
         "separates its cells by commas",
         "by semicolons",
         "'excel.csv'",
-        "pandas.read_csv(FILE, sep=';', decimal=',')",
+        'reading: {separator: ";"}',
     ),
     "cells between tabs in a .csv file": Mistake(
         lambda: release(file("tabs.csv", DATA.replace(",", "\t"))),
         "separates its cells by commas",
         "by tabs",
         "'tabs.csv'",
-        "save it with commas",
+        "reading: {separator: tab}",
     ),
     "numbers with commas": Mistake(
         lambda: release(file("comma.csv", 'sex,age\nF,"10,5"\n')),
@@ -64,10 +64,10 @@ IN_DATA = {
     ),
     "a workbook": Mistake(
         lambda: release(file("book.xlsx", b"PK\x03\x04")),
-        "whose cells have no fixed types",
+        "by python_calamine, which is not installed",
         "is a workbook",
         "'book.xlsx'",
-        "save its sheet as CSV",
+        "pip install 'dxgeom[excel]'",
     ),
     "a policy for a table": Mistake(
         lambda: release("policy.yaml"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, MissingExtra
 from dxgeom.universe.universe import Universe
 
 POLICY = """
@@ -112,7 +113,10 @@ def test_a_folder_or_a_pattern_without_files_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["people.xlsx", "people.XLS", "people.ods"])
-def test_a_workbook_is_refused_with_advice(name: str, tmp_path: Path) -> None:
+def test_a_workbook_is_refused_with_advice_where_nothing_reads_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
     (tmp_path / name).write_bytes(b"PK")
-    with pytest.raises(DataError, match=r"is a workbook, .* save its sheet as CSV"):
+    with pytest.raises(MissingExtra, match=r"is a workbook, .* install it with: pip install 'dxgeom\[excel\]'"):
         histogram_of_table(tmp_path / name, universe())
