@@ -168,7 +168,7 @@ def day_forms(cells: Iterable[str]) -> dict[DayForm, list[str]]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return re.compile(pattern, re.IGNORECASE)
 
 
 def best_days(cells: Mapping[str, int]) -> tuple[tuple[DayForm, ...], int]:

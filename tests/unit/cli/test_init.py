@@ -76,6 +76,8 @@ def test_the_draft_of_a_dialogue_is_that_of_the_design(monkeypatch):
     assert result.stdout == (DRAFTS / "stays.txt").read_text(encoding="utf-8")
     assert Path("policy.yaml").read_text() == (DRAFTS / "stays.yaml").read_text()
     assert Path("policy-queries.yaml").read_text() == (DRAFTS / "stays-queries.yaml").read_text()
+    checked = CliRunner().invoke(app, ["check", "policy.yaml", "--table", "aufnahmen.csv"])
+    assert checked.exit_code == 0 and "6,303 rows, 4,200 people (Pat-Nr)" in checked.stdout, checked.output
 
 
 def test_the_draft_of_a_server_is_that_of_the_design(monkeypatch):
