@@ -52,9 +52,6 @@ def changed_meanwhile(described: str) -> DataError:
     )
 
 
-_ENCODED: Final = "reading: {encoding: windows-1252}"
-
-
 @contextmanager
 def plain_errors(described: str) -> Iterator[None]:
     """Turns what DuckDB, Ibis, Arrow, servers and the operating system raise into DataError about ``described``."""
@@ -65,7 +62,9 @@ def plain_errors(described: str) -> Iterator[None]:
             message = f"{described} is not text in {error.encoding}, as the policy says: {error.reason}"
             raise DataError(f"{message}; state the encoding that it has") from error
         looks = other_encoding(error.object, error.start)
-        raise DataError(f"{described} is not text in UTF-8; {looks}, or say how it is encoded: {_ENCODED}") from error
+        encoding = "utf-16" if "UTF-16" in looks else "windows-1252"
+        remedy = f"say how it is encoded: reading: {{encoding: {encoding}}}"
+        raise DataError(f"{described} is not text in UTF-8; {looks}, or {remedy}") from error
     except UnicodeError as error:
         raise DataError(f"{described} is not text in the encoding that the policy states: {error}") from error
     except csv.Error as error:
