@@ -27,7 +27,7 @@ BANNED_ROOMS = {"utils", "common", "helpers", "misc", "base"}
 KERNEL = "Kernel:"
 """A file that imports SciPy or numba says in its docstring, in a line that begins so, what of them it calls."""
 KERNEL_LIBRARIES = {"scipy", "numba"}
-KIND_ROOTS = {"AskedTask", "Releasable", "ShownAnswers"}
+KIND_ROOTS = {"AskedTask", "PlanKind", "ShownAnswers"}
 """What is asked as a task, planned, or answered stands below one of these;"""
 QUESTIONS = {"LinearQueries", "QuantileQueries", "MarginalQueries", "BoxQueries", "Tasks"}
 """and these are asked in files of their own."""

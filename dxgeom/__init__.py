@@ -15,13 +15,13 @@ if TYPE_CHECKING:
         audit as audit,
         disclosure as disclosure,
         errors as errors,
+        lab as lab,
         geometry as geometry,
         learning as learning,
         ledger as ledger,
         mechanisms as mechanisms,
         metrics as metrics,
         noise as noise,
-        one_secret as one_secret,
         plan_files as plan_files,
         privacy as privacy,
         report as report,
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger as Ledger
     from dxgeom.mechanisms.contract.composition import in_sequence as in_sequence
     from dxgeom.mechanisms.contract.composition import in_parallel as in_parallel
-    from dxgeom.mechanisms.finite.optimal_tables import optimal_table as optimal_table
-    from dxgeom.mechanisms.metric_space.planar import planar_laplace as planar_laplace
-    from dxgeom.mechanisms.metric_space.time_series import series_mechanism as series_mechanism
+    from dxgeom.lab.optimal_tables import optimal_table as optimal_table
+    from dxgeom.lab.planar import planar_laplace as planar_laplace
+    from dxgeom.mechanisms.linear.time_series import series_mechanism as series_mechanism
     from dxgeom.mechanisms import quantiles as quantiles
     from dxgeom.mechanisms.selection.selections import selection as selection
     from dxgeom.mechanisms.selection.small_databases import small_database as small_database
-    from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism as statistic_mechanism
+    from dxgeom.lab.statistic_release import statistic_mechanism as statistic_mechanism
     from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem as mwem
     from dxgeom.metrics.matrices import repair_metric as repair_metric
     from dxgeom.metrics.edges import repair_edges as repair_edges, verify_edges as verify_edges

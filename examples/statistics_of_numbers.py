@@ -13,7 +13,7 @@ import numpy as np
 
 import dxgeom as dx
 
-statistics = dx.mechanisms.statistics
+statistics = dx.lab
 X, Y = statistics.bounded_column("x", -1, 1), statistics.bounded_column("y", -1, 1)
 
 
@@ -35,7 +35,7 @@ def draw_the_curve(folder: Path) -> None:
     outputs = statistics.PolynomialOutputs(statistic)
     found = statistics.norm_sensitivities(outputs)
     print(f"Δ₁ = {found.l1.upper}, Δ₂ between {found.l2[0]:.9f} and {found.l2[1]:.9f}, Δ∞ = {found.linf.upper}")
-    dx.report.adjacent_outputs_picture(outputs, statistic.names[:2], folder / "adjacent-outputs.png")  # type: ignore[arg-type]
+    dx.lab.adjacent_outputs_picture(outputs, statistic.names[:2], folder / "adjacent-outputs.png")  # type: ignore[arg-type]
     mechanism = dx.statistic_mechanism(statistic, "hull")
     body, law, steps = parts(mechanism)
     dx.report.contour_picture(body, law, steps, ("sum of x", "sum of 2x²"), folder / "contours.png")
@@ -67,7 +67,7 @@ def release_a_line() -> None:
         print(f"{name:>8} line: y = {(sum_y - slope * sum_x) / len(x):.4f} + {slope:.4f} x")
 
 
-def parts(mechanism: dx.mechanisms.statistics.StatisticMechanism):  # type: ignore[no-untyped-def]
+def parts(mechanism: dx.lab.StatisticMechanism):  # type: ignore[no-untyped-def]
     """Body, law and steps of a mechanism of the hull."""
     law = mechanism.law
     if not isinstance(law, dx.noise.FacetConeNoise):

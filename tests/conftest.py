@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import settings
+from reference.calibration import LONG_SECONDS, SecondsOfASlowCore, is_crowded
+from reference.long_tests import SLOTS, of_privacy, slot_of
 from reference.project import LONG_TESTS, POLICIES
 from services.postgres import PostgresServer
 from services.requirements import missing
@@ -34,16 +37,20 @@ MUST_RUN = frozenset(filter(None, os.environ.get("DXGEOM_MUST_RUN", "").split(",
 """Libraries and services whose tests may neither be skipped nor be missing."""
 UNTIL = float(os.environ.get("DXGEOM_UNTIL", "inf"))
 """In seconds of the clock since 1970: long tests that have not begun by then are skipped, and counted."""
-MORE_FOR_PRIVACY = 1200
+MORE_FOR_PRIVACY = 300
 """So many seconds later are those of privacy skipped that have not begun."""
 TIMES = os.environ.get("DXGEOM_TIMES")
-"""The file that gets the CPU seconds of every test, most first; none where it is not set."""
+"""The file that gets the seconds of every test, most first; none where it is not set."""
 LONG = frozenset(LONG_TESTS.read_text(encoding="utf-8").splitlines())
-"""Tests that took more than half a second of a processor when all were timed: they have the mark ``long``."""
-DAY = os.environ.setdefault("DXGEOM_DAY", str(int(time.time() // 86400)))
-"""The same for the processes that share the tests of one run."""
-PRIVACY = ("tests/laws/", "tests/statistical/", "tests/unit/audit/", "tests/unit/ledger/", "tests/unit/mechanisms/")
-"""Where tests are of what privacy rests on: long ones come first."""
+"""Tests that took more than half a second of a slow core when all were timed: they have the mark ``long``."""
+SLOT = os.environ.get("DXGEOM_SLOT")
+"""Which slot's long tests run, beside those of privacy; all do where it is not set."""
+MARKS_OF_LONG_TESTS = ("long", "service", "needs")
+"""A test without one of these must be short."""
+NEW_MODULES = 20
+"""A test that was the first to load so many modules is not judged: others would have loaded them."""
+_SECONDS = SecondsOfASlowCore()
+_SHARE: dict[str, int] = {}
 _TIMES: list[tuple[float, str]] = []
 _PASSED: set[str] = set()
 _SKIPPED: set[str] = set()
@@ -88,19 +95,37 @@ def keep(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[pa.Table],
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks what is long, before tests are chosen by marks. Of long ones those of privacy come first, the others in
-    another order every day: where time ends, other tests are left out each time."""
+    """Marks what is long, before tests are chosen by marks. Of long ones those of privacy come first; where one slot
+    runs, the others' are left out."""
     for item in items:
         if item.nodeid in LONG:
             item.add_marker("long")
-    if str(config.option.markexpr) == "long":
-        items.sort(key=lambda item: (not item.nodeid.startswith(PRIVACY), zlib.crc32(f"{DAY} {item.nodeid}".encode())))
+        for mark in list(item.iter_markers("service")):
+            # Where processes share the tests, each service is started by one of them.
+            item.add_marker(pytest.mark.xdist_group(mark.args[0]))
+    if str(config.option.markexpr) != "long":
+        return
+    items.sort(key=lambda item: not of_privacy(item.nodeid))
+    if SLOT is None:
+        return
+    others = [item for item in items if item.get_closest_marker("long") and not of_privacy(item.nodeid)]
+    later = {item for item in others if slot_of(item.nodeid) != int(SLOT) % SLOTS}
+    privacy = sum(item.get_closest_marker("long") is not None and of_privacy(item.nodeid) for item in items)
+    _SHARE.update(privacy=privacy, others=len(others), now=len(others) - len(later))
+    config.hook.pytest_deselected(items=[item for item in items if item in later])
+    items[:] = [item for item in items if item not in later]
+
+
+def pytest_collection_finish() -> None:
+    """What is collected lives as long as the tests: no search for garbage looks at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skips a test for want of a library or a service, unless it must run; a long one for want of time."""
     if item.get_closest_marker("long"):
-        if item.nodeid.startswith(PRIVACY):
+        if of_privacy(item.nodeid):
             if time.time() > UNTIL + MORE_FOR_PRIVACY:
                 pytest.skip("no time was left for this long test of privacy")
         elif time.time() > UNTIL:
@@ -115,12 +140,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Counts what the test and the processes that it waited for took of the processor."""
-    before = sum(os.times()[:4])
+    """Counts what the test and the processes that it waited for took of the processor, in seconds of a slow core;
+    fails a short test that takes twice what it may."""
+    before, loaded = sum(os.times()[:4]), len(sys.modules)
     try:
-        return (yield)
+        result = yield
     finally:
-        item.user_properties.append(("cpu", sum(os.times()[:4]) - before))
+        # Where it looks too long, the machine may have become slower: it is measured again.
+        seconds = _SECONDS.of(sum(os.times()[:4]) - before, above=2 * LONG_SECONDS)
+        item.user_properties.append(("cpu", seconds))
+    first = len(sys.modules) - loaded >= NEW_MODULES
+    marked = any(item.get_closest_marker(mark) for mark in MARKS_OF_LONG_TESTS)
+    if seconds > 2 * LONG_SECONDS and not (marked or first or is_crowded()):
+        pytest.fail(
+            f"This took {seconds:.2f} s of a slow core, and a test that is not marked long may take {LONG_SECONDS}. "
+            "Make it cheaper, or mark it as CONTRIBUTING.md says.",
+            pytrace=False,
+        )
+    return result
 
 
 def _not_installed(library: str) -> str | None:
@@ -138,9 +175,30 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _SKIPPED.update(needed)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Learns from one of the processes that share the tests which slot they ran."""
+    _SHARE.update(getattr(node, "workeroutput", {}).get("share", {}))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says which tests took longest, and which share of long ones ran."""
+    short = sorted(((seconds, name) for seconds, name in _TIMES if name not in LONG), reverse=True)[:10]
+    terminalreporter.section("the ten longest, in seconds of a slow core" if short else "times")
+    for seconds, name in short:
+        terminalreporter.line(f"{seconds:8.2f} {name}")
+    if _SHARE and SLOT is not None:
+        terminalreporter.line(
+            f"long tests: slot {int(SLOT) % SLOTS + 1} of {SLOTS}: all {_SHARE['privacy']} of privacy, and "
+            f"{_SHARE['now']} of {_SHARE['others']} others; all others run within {SLOTS} days"
+        )
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Writes times down; fails when no test passed of what must run, or one was skipped for whatever reason."""
+    gc.unfreeze()
     if hasattr(session.config, "workerinput"):
+        session.config.workeroutput["share"] = _SHARE
         return
     if TIMES is not None:
         lines = (f"{seconds:8.2f} {name}\n" for seconds, name in sorted(_TIMES, reverse=True))

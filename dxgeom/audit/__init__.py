@@ -10,14 +10,6 @@ if TYPE_CHECKING:
     from dxgeom.audit.claims import claims_of as claims_of, read_claims as read_claims, write_claims as write_claims
     from dxgeom.audit.covariance_audit import CovarianceAudit as CovarianceAudit, audit_covariance as audit_covariance
     from dxgeom.audit.distances_audit import audit_edges as audit_edges, audit_matrix as audit_matrix
-    from dxgeom.audit.finite_mechanisms import (
-        PrivacyLevel as PrivacyLevel,
-        is_private as is_private,
-        most_hidden as most_hidden,
-        most_learned as most_learned,
-        posterior as posterior,
-        privacy_level as privacy_level,
-    )
     from dxgeom.audit.hull_audit import HullAudit as HullAudit, audit_hull as audit_hull
     from dxgeom.audit.observed_losses import ObservedLoss as ObservedLoss, observed_loss as observed_loss
     from dxgeom.audit.plan_audit import PlanAudit as PlanAudit, audit_plan as audit_plan

@@ -33,7 +33,7 @@ from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.jumps import GaussianWithJumps, rates_of_reaches
 from dxgeom.noise.kronecker import KroneckerNormals
-from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.plan import Plan
 
 _PRECISION: Final = 256
 _OUTWARD: Final = 1 + 1e-9
@@ -73,7 +73,7 @@ class CovarianceAudit:
         ]
 
 
-def audit_covariance(plan: Releasable[Any]) -> CovarianceAudit:
+def audit_covariance(plan: Plan) -> CovarianceAudit:
     """Check a plan's Gaussian noise again, with jumps or without, from its numbers and the metric alone.
 
     Guarantee: raises or is true: of hiding in balls, of the gap *rounded up*, that with jumps up to the rounding of
@@ -81,7 +81,7 @@ def audit_covariance(plan: Releasable[Any]) -> CovarianceAudit:
     Raises: CertificateRefused for noise that is not Gaussian, that does not provably hide some difference, or for
     weights that prove no bound.
     """
-    require(plan, Releasable, "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
+    require(plan, Plan, "plan", "give a plan, or the 'plan' of what dx.load_plan returns")
     if not plan.answers_a_list:
         raise CertificateRefused(
             f"this audit is of noise that hides listed differences, and this plan is another: {plan.question_in_words}"
@@ -173,7 +173,7 @@ def hidden_by(
     return len(near)
 
 
-def _gap(plan: Releasable[Any], covariance: arb_mat) -> float:
+def _gap(plan: Plan, covariance: arb_mat) -> float:
     """value/bound − 1, rounded up; the weights are sought anew, and nothing else of the search is used."""
     sensitivity, objective = plan.mechanism.sensitivity, plan.objective
     space = gaussian_space(sensitivity, objective.factors, objective.name == "max")
@@ -206,7 +206,7 @@ def _gap(plan: Releasable[Any], covariance: arb_mat) -> float:
     return max(0.0, math.nextafter(float((value / bound - 1).upper()), math.inf))
 
 
-def _in_units(plan: Releasable[Any], shares: NDArray[Any]) -> list[list[arb]]:
+def _in_units(plan: Plan, shares: NDArray[Any]) -> list[list[arb]]:
     """(K, m): what every answer has of each coordinate, times its unit and the root of its importance."""
     steps, factors = plan.mechanism.sensitivity.queries.steps, plan.objective.factors
     roots = [arb(cost).sqrt() for cost in (np.ones(len(steps)) if factors is None else factors).tolist()]

@@ -43,7 +43,7 @@ from dxgeom.metrics.components import components_of
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.kronecker import KroneckerNormals
-from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.plan import Plan
 
 _DIGIT: Final = 12
 """Numbers of any size are driven digit by digit, of so many bits, which is exact: each step is a sum of multiples."""
@@ -189,11 +189,11 @@ def audit_plan(plan: Any) -> PlanAudit:
     chance of p/2⁶¹ for p attributes, over randomness that is drawn now.
     Raises: CertificateRefused for a plan that shows more than it may.
     """
-    require(plan, Releasable, "plan", "give a plan, or what dx.load_plan returns")
+    require(plan, Plan, "plan", "give a plan, or what dx.load_plan returns")
     policy = plan.policy
     metric: VerifiedMetric = plan.metric if policy is None else policy.compile()
     checked, left = [], []
-    for name, mechanism in _parts(plan.releasing.mechanism, ""):
+    for name, mechanism in _parts(plan.mechanism, ""):
         try:
             lines = _audited(mechanism, metric)
         except (TooLarge, UnsupportedCombination) as error:

@@ -25,8 +25,8 @@ from dxgeom.cli.terminal import begun_file, json_lines, print_json, print_lines,
 from dxgeom.errors import DataError
 
 if TYPE_CHECKING:
-    from dxgeom.one_secret.answer_plan import AnswerPlan
-    from dxgeom.one_secret.secrets import SecretAnswer
+    from dxgeom.lab.answer_plan import AnswerPlan
+    from dxgeom.lab.secrets import SecretAnswer
     from dxgeom.planner.release import Release
 
 PolicyOrSpace: TypeAlias = Annotated[Path, typer.Argument(help="The policy file (YAML).", metavar="POLICY")]
@@ -78,7 +78,7 @@ def answer(
     """
     _require_whole(secret, ledger, key, rehearse)
     with refusals(output):
-        from dxgeom.one_secret.answer_plan import plan_answer
+        from dxgeom.lab.answer_plan import plan_answer
 
         planned = plan_answer(policy, task, spend=spend)
         with begun_file(written, 0o600) as write, whatever_becomes_of_the_terminal():
@@ -113,7 +113,7 @@ def _require_whole(secret: str | None, ledger: str | None, key: str | None, rehe
 
 def _secret(text: str | None, planned: AnswerPlan) -> Any:
     """A record, or the text of a value, or of a data set. Raises: DataError where standard input has none."""
-    from dxgeom.one_secret.secrets import RecordSecrets
+    from dxgeom.lab.secrets import RecordSecrets
 
     written = _one_line() if text == "-" else str(text)
     if not isinstance(planned.secrets, RecordSecrets):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -24,15 +25,22 @@ from dxgeom.cli.options import (
     errors_of,
     spend_of,
 )
-from dxgeom.cli.plans.noise_plans import show_noise_plan
-from dxgeom.cli.plans.planning import planned, seek_bound
-from dxgeom.cli.plans.several_plans import show_several
-from dxgeom.cli.terminal import Outcome, check_new, print_error, print_json, print_lines, print_table, refusals
+from dxgeom.cli.planning import planned, seek_bound
+from dxgeom.cli.terminal import (
+    Outcome,
+    check_new,
+    print_error,
+    print_json,
+    print_lines,
+    print_table,
+    print_warnings,
+    refusals,
+)
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.planner.overview import PlanOverview
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
     from dxgeom.policy.policy import Policy
 
 ShownSpendOption: TypeAlias = Annotated[
@@ -90,7 +98,7 @@ def plan(
             return
         if len(queries) > 1:
             _refuse_for_several(mechanism, objective, target, diff, published, quick)
-            show_several(policy, queries, records, spend, errors_of(error), output)
+            _show_several(policy, queries, records, spend, errors_of(error), output)
             return
         said: dict[str, Any] = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
         said |= {"errors": errors_of(error), "published": published, "quick": quick}
@@ -111,27 +119,74 @@ def _plan_one(
         check_new(target)
     chosen, compiled = planned(policy, queries, records, spend=spend, **said)
     kept = {} if target is None else _kept(chosen, target, compiled, spend)
-    if not chosen.answers_a_list:
-        _show(chosen.overview(spend, level), output, kept)
-        return
     seek_bound(chosen)
-    listed: Any = chosen
-    show_noise_plan(listed, spend, records, level, output, kept)
+    _show(chosen.overview(spend, level), output, kept)
     if chosen.interrupted is not None:
         print_error("interrupted; this is the best plan that was finished")
         raise typer.Exit(Outcome.INTERRUPTED)
 
 
 def _show(plan: PlanOverview, output: Format, kept: dict[str, str]) -> None:
-    """Plans of other things than noise on a list of queries, and the file that one was kept in."""
+    """The plan, and the file that it was kept in."""
     if output is Format.json:
         print_json({**plan.document, **kept})
         return
     print_lines(plan.head)
-    if plan.titles:
-        print_table(plan.titles, plan.rows)
+    for table in plan.tables:
+        print_table(table.titles, table.rows)
+        print_lines(table.below)
     files = [f"{name:<{plan.margin}} {said}" for name, said in kept.items()]
-    print_lines([*plan.foot, *([""] if plan.apart and files else []), *files])
+    print_lines([*([""] if plan.apart and files else []), *files])
+
+
+def _show_several(
+    policy: Path,
+    files: Sequence[Path],
+    records: int | None,
+    spend: Fraction | None,
+    errors: dict[str, str] | None,
+    output: Format,
+) -> None:
+    """Plans the files together, and prints each one's spend and errors.
+
+    Raises: UnsupportedCombination for files of quantiles, and for an error of a query that no file, or more than one,
+    has; and as plan_together.
+    """
+    from dxgeom.planner.kind import kind_of
+    from dxgeom.planner.plan_together import plan_together
+    from dxgeom.policy.policy import load_policy
+    from dxgeom.queries.queries_file import load_queries
+
+    policy_read = load_policy(policy)
+    print_warnings(policy_read)
+    workloads: list[Any] = []
+    for file in files:
+        asked = load_queries(file, policy_read, records)
+        kind = kind_of(asked)
+        if not kind.counts:
+            raise UnsupportedCombination(f"{file} asks for {kind.about}: plan it on its own")
+        workloads.append(asked)
+    together = plan_together(
+        policy_read.compile(), workloads, errors=_errors_of(workloads, errors), spend=spend, records=records
+    )
+    named = [str(file) for file in files]
+    if output is Format.json:
+        print_json({"files": named, **together.as_dict()})
+        return
+    head, *rest, foot = together.lines()
+    print_lines([head, *(f"{line}  ({name})" for line, name in zip(rest, named, strict=True)), foot])
+
+
+def _errors_of(workloads: Sequence[object], errors: dict[str, str] | None) -> list[dict[str, str] | None]:
+    """To each workload the wanted errors of its queries."""
+    names = [set(getattr(one, "names", ())) for one in workloads]
+    for query in errors or ():
+        holders = sum(query in own for own in names)
+        if holders != 1:
+            raise UnsupportedCombination(
+                f"an error is wanted for {query!r}, which {holders or 'none'} of these files ask for"
+            )
+    return [{query: error for query, error in (errors or {}).items() if query in own} or None for own in names]
 
 
 def _refuse_for_several(
@@ -151,7 +206,7 @@ def _refuse_for_several(
 
 
 def _kept(
-    plan: Releasable[Any],
+    plan: Plan,
     target: Path,
     policy: Policy,
     spend: Fraction | None,

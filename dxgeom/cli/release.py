@@ -32,7 +32,7 @@ from dxgeom.cli.options import (
     spend_of,
     table_of,
 )
-from dxgeom.cli.plans.planning import plan_to_release
+from dxgeom.cli.planning import plan_to_release
 from dxgeom.cli.showing import (
     Agreement,
     Bars,

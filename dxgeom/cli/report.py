@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from dxgeom.cli.options import Format, FormatOption, PolicyFile, RecordsOption, spend_of
-from dxgeom.cli.plans.planning import planned
+from dxgeom.cli.planning import planned
 from dxgeom.cli.terminal import begun_file, print_json, print_lines, refusals
 
 if TYPE_CHECKING:
     from dxgeom.document.document import Document
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
     from dxgeom.policy.policy import Policy
 
 AskedFile: TypeAlias = Annotated[
@@ -82,7 +82,7 @@ def report(
 
 def _asked(
     policy: Path, queries: Path | None, plan: Path | None, records: int | None, spend: Fraction | None
-) -> tuple[Policy, Releasable[Any] | None, Fraction | None, str | None]:
+) -> tuple[Policy, Plan | None, Fraction | None, str | None]:
     """The policy, and the plan for its queries or from a file, with its spend and digest."""
     if queries is not None and plan is not None:
         raise typer.BadParameter("name a queries file or --plan, not both")
@@ -103,7 +103,7 @@ def _asked(
 
 def _page(
     policy: Policy,
-    plan: Releasable[Any] | None,
+    plan: Plan | None,
     spend: Fraction | None,
     digest: str | None,
     ledger: str | None,

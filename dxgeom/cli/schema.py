@@ -43,7 +43,7 @@ def schema(
     elif of is Described.policy:
         print_json(policy_schema())
     elif of is Described.task:
-        from dxgeom.one_secret.task import task_schema
+        from dxgeom.lab.task import task_schema
 
         print_json(task_schema())
     else:

@@ -33,8 +33,8 @@ from dxgeom.universe.people.people import ONE_ROW, PUBLIC_NUMBER
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.consistency import ConsistentAnswers
+    from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
-    from dxgeom.planner.releases.releasable import Releasable
 
 
 ConsistentOption: TypeAlias = Annotated[
@@ -74,7 +74,7 @@ class Agreement:
                 "answers that agree are shown as text or JSON, beside the released ones; not as a table alone"
             )
 
-    def check(self, plan: Releasable[Any], spend: Fraction) -> None:
+    def check(self, plan: Plan, spend: Fraction) -> None:
         """Raises: TooLarge, before anything is charged, when there are too many answers; UnsupportedCombination for a
         level that no error bar can be computed for, and for answers without bars, or that are not made to agree."""
         if self.wanted:

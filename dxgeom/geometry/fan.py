@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.numeric.arrays import FITS
 from dxgeom.numeric.exact_numbers import solve_exactly
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
 
@@ -129,7 +130,7 @@ class Fan(NamedTuple):
     def holds(self, points: NDArray[Any]) -> bool:
         """Whether every integer point (E, m) is under every facet; by symmetry its opposite is too. *Exact*."""
         largest = int(np.abs(self.normals).max()) * int(np.abs(points).max())
-        kind: Any = np.int64 if largest * points.shape[1] < 2**62 else object
+        kind: Any = np.int64 if largest * points.shape[1] < FITS else object
         heights = np.abs(points.astype(kind) @ self.normals.T.astype(kind)).max(axis=0)
         return bool(np.all(heights <= self.volumes))
 
@@ -222,7 +223,7 @@ def _provably_beside(corners: NDArray[np.int64], point: NDArray[Any]) -> NDArray
     """
     count, dimension, _ = corners.shape
     largest = max(*point, *-point, int(corners.max()), -int(corners.min()))
-    room = 2**62 // (dimension * largest)
+    room = FITS // (dimension * largest)
     inverses = _inverses(corners)
     if room < 2 or inverses is None:
         return np.zeros(count, dtype=bool)

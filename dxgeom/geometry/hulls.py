@@ -14,6 +14,7 @@ from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.geometry.fan import Fan
 from dxgeom.geometry.hull_growth import extreme_points
 from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_corners, proved_fan
+from dxgeom.numeric.arrays import FITS
 from dxgeom.numeric.exact_numbers import solve_exactly
 from dxgeom.numeric.qhull import HullLimits, far_apart, float_hull
 
@@ -74,7 +75,7 @@ def _check_dependence(
     """determinant·Δ = Δ_pivots·numerators for every difference, in integers that cannot overflow."""
     reach = max(abs(determinant), *(abs(int(entry)) for entry in numerators.ravel()))
     largest = int(np.abs(differences).max())
-    kind = np.int64 if reach * largest * len(numerators) < 2**62 else object
+    kind = np.int64 if reach * largest * len(numerators) < FITS else object
     combined = independent.astype(kind) @ numerators.astype(kind)
     if np.any(combined != differences.astype(kind) * determinant):
         raise NotANormBall("the queries are so nearly dependent that their span cannot be told in float64")

@@ -33,7 +33,12 @@ from dxgeom.numeric.sealed import cached_property, freeze_arrays
 
 
 class AxisBall(ConvexBody):
-    """Σ_k (|v_k|/radii[k])^p ≤ 1, and |v_k| ≤ radii[k] where p is infinite; its corners are known for p = 1 and ∞."""
+    """Σ_k (|v_k|/radii[k])^p ≤ 1, and |v_k| ≤ radii[k] where p is infinite; its corners are known for p = 1 and ∞.
+
+    Volume Π 2r_k · Γ(1 + 1/p)^m / Γ(1 + m/p). A vector of independent x_k with density ∝ exp(−|x|^p) has a direction
+    that is independent of its length, and Γ(a/p)/Γ(1/p) for its moments; the second moment follows.
+    Source: Dirichlet's integral.
+    """
 
     @property
     @abstractmethod
@@ -84,6 +89,30 @@ class AxisBall(ConvexBody):
             case _:
                 return None
 
+    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+        radii, p = self.powers
+        if math.isinf(p):
+            return generator.uniform(-1, 1, (count, self.dimension)) * radii
+        sizes = generator.standard_gamma(1 / p, (count, self.dimension))
+        whole = sizes.sum(axis=1, keepdims=True) + generator.standard_exponential((count, 1))
+        places = (sizes / whole) ** (1 / p)
+        return np.asarray(places * generator.choice([-1.0, 1.0], places.shape) * radii)
+
+    @property
+    def volume(self) -> float:
+        inverse, m = 1 / self.powers.exponent, self.dimension
+        share = math.exp(m * math.lgamma(1 + inverse) - math.lgamma(1 + m * inverse))
+        return float(np.prod(2 * self.powers.radii)) * share
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        radii, p = self.powers
+        if math.isinf(p):
+            return np.diag(radii**2 / 3)
+        m = self.dimension
+        logarithm = math.lgamma(3 / p) + math.lgamma(m / p) - math.lgamma(1 / p) - math.lgamma((m + 2) / p)
+        return np.diag(radii**2 * (math.exp(logarithm) * m / (m + 2)))
+
 
 def check_lengths(lengths: NDArray[np.float64]) -> None:
     """Refuse lengths (m,) that make no body. Raises: NotANormBall."""
@@ -94,12 +123,7 @@ def check_lengths(lengths: NDArray[np.float64]) -> None:
 @final
 @dataclass(frozen=True, eq=False)
 class PowerBall(AxisBall):
-    """Σ_k (|v_k|/radii[k])^p ≤ 1, and |v_k| ≤ radii[k] where p is infinite; ``exponent``: p, from 1 to ∞.
-
-    Volume Π 2r_k · Γ(1 + 1/p)^m / Γ(1 + m/p). A vector of independent x_k with density ∝ exp(−|x|^p) has a direction
-    that is independent of its length, and Γ(a/p)/Γ(1/p) for its moments; the second moment follows.
-    Source: Dirichlet's integral.
-    """
+    """Σ_k (|v_k|/radii[k])^p ≤ 1, and |v_k| ≤ radii[k] where p is infinite; ``exponent``: p, from 1 to ∞."""
 
     radii: NDArray[np.float64]
     exponent: float
@@ -117,28 +141,6 @@ class PowerBall(AxisBall):
     @property
     def axes_of_ball(self) -> NDArray[np.float64] | None:
         return np.diag(self.radii) if self.exponent == 2 else None
-
-    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
-        if math.isinf(self.exponent):
-            return generator.uniform(-1, 1, (count, self.dimension)) * self.radii
-        sizes = generator.standard_gamma(1 / self.exponent, (count, self.dimension))
-        whole = sizes.sum(axis=1, keepdims=True) + generator.standard_exponential((count, 1))
-        places = (sizes / whole) ** (1 / self.exponent)
-        return np.asarray(places * generator.choice([-1.0, 1.0], places.shape) * self.radii)
-
-    @property
-    def volume(self) -> float:
-        inverse, m = 1 / self.exponent, self.dimension
-        share = math.exp(m * math.lgamma(1 + inverse) - math.lgamma(1 + m * inverse))
-        return float(np.prod(2 * self.radii)) * share
-
-    @property
-    def second_moment(self) -> NDArray[np.float64]:
-        p, m = self.exponent, self.dimension
-        if math.isinf(p):
-            return np.diag(self.radii**2 / 3)
-        logarithm = math.lgamma(3 / p) + math.lgamma(m / p) - math.lgamma(1 / p) - math.lgamma((m + 2) / p)
-        return np.diag(self.radii**2 * (math.exp(logarithm) * m / (m + 2)))
 
 
 _LOST: Final = 2.0**-510
@@ -169,17 +171,6 @@ class Box(AxisBall):
         across = np.column_stack([-edges[1], edges[0]])
         signs = np.sign(np.vstack([DEGREES, across + 1e-9 * edges.T, across - 1e-9 * edges.T]) @ edges)
         return np.vstack([signs @ edges.T, -signs @ edges.T])
-
-    def simulate_uniform(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
-        return generator.uniform(-1, 1, (count, self.dimension)) * self.half_widths
-
-    @property
-    def volume(self) -> float:
-        return float(np.prod(2 * self.half_widths))
-
-    @property
-    def second_moment(self) -> NDArray[np.float64]:
-        return np.diag(self.half_widths**2 / 3)
 
 
 @final

@@ -10,7 +10,7 @@ from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
     from dxgeom.planner.wish import Wish
 
 AIMS: Final = frozenset({"objective", "importance", "errors", "mechanism"})
@@ -26,9 +26,9 @@ class LinearQueriesKind(QuestionKind[LinearQueries]):
     about = "counts and sums"
     heeds = AIMS | OF_NOISE | {"published", "body"}
     counts = True
-    codec = "dxgeom.plan_files.listed_plans:LISTED"
+    codec = "dxgeom.plan_files.listed_plans:CODEC"
 
-    def part(self, question: LinearQueries, how: Planning) -> Releasable[Any]:
+    def part(self, question: LinearQueries, how: Planning) -> Plan:
         from dxgeom.planner.candidates import require_known  # slow to load, as all that plans is
         from dxgeom.planner.choose import by_cost
         from dxgeom.planner.options import BOX_NOISE, NAMED_FAMILIES
@@ -57,7 +57,7 @@ class FamiliesKind(QuestionKind[LinearQueries]):
     heeds = OF_NOISE
     counts = True
 
-    def part(self, question: LinearQueries, how: Planning) -> Releasable[Any]:
+    def part(self, question: LinearQueries, how: Planning) -> Plan:
         from dxgeom.planner.tasks.families import plan_family
 
         self.require_heeded(how.wish)
@@ -76,9 +76,9 @@ class WholeTablesKind(QuestionKind[MarginalQueries]):
     about = "whole tables of counts"
     heeds = AIMS
     counts = True
-    codec, field = "dxgeom.plan_files.table_plans:TABLES", "table_noise"
+    codec, field = "dxgeom.plan_files.table_plans:CODEC", "table_noise"
 
-    def part(self, question: MarginalQueries, how: Planning) -> Releasable[Any]:
+    def part(self, question: MarginalQueries, how: Planning) -> Plan:
         from dxgeom.planner.marginals.marginal_plan import plan_tables
 
         return plan_tables(how.metric, question, **_aims(how.wish))
@@ -92,9 +92,9 @@ class BoxesKind(QuestionKind[BoxQueries]):
     about = "very many boxes"
     heeds = AIMS
     counts = True
-    codec, field = "dxgeom.plan_files.box_plans:BOXES", "box_noise"
+    codec, field = "dxgeom.plan_files.box_plans:CODEC", "box_noise"
 
-    def part(self, question: BoxQueries, how: Planning) -> Releasable[Any]:
+    def part(self, question: BoxQueries, how: Planning) -> Plan:
         from dxgeom.planner.boxes.choosing import plan_boxes
 
         return plan_boxes(how.metric, question, **_aims(how.wish))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.universe.quantile_queries import QuantileQueries
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
 
 
 @final
@@ -18,9 +18,9 @@ class QuantilesKind(QuestionKind[QuantileQueries]):
     question = QuantileQueries
     about = "quantiles"
     heeds = frozenset({"mechanism", "records"})
-    codec, field = "dxgeom.plan_files.quantile_plans:QUANTILES", "forms"
+    codec, field = "dxgeom.plan_files.quantile_plans:CODEC", "forms"
 
-    def part(self, question: QuantileQueries, how: Planning) -> Releasable[Any]:
+    def part(self, question: QuantileQueries, how: Planning) -> Plan:
         from dxgeom.planner.quantile_plan import plan_quantiles
 
         wish = how.wish

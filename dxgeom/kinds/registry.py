@@ -16,7 +16,7 @@ KINDS: tuple[str, ...] = (
     "dxgeom.kinds.selection:SELECT",
     "dxgeom.kinds.synthesis:SYNTHESIZE",
     "dxgeom.kinds.synthesis:SMALL_DATABASE",
-    "dxgeom.kinds.statistics:STATISTICS",
+    "dxgeom.lab.kind:STATISTICS",
     "dxgeom.kinds.series:SERIES",
     "dxgeom.learning.kind:FIT",
 )

@@ -17,7 +17,7 @@ from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.asked import SelectTask
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
 
 LAWS: Final = ("permute-and-flip", "exponential")
 MOST_PICKS: Final = 1000
@@ -93,11 +93,10 @@ class SelectKind(TaskKind, QuestionKind[SelectTask]):
     body = SelectBody
     lists = ("best",)
 
-    def part(self, question: SelectTask, how: Planning) -> Releasable[Any]:
-        from dxgeom.planner.tasks.selection_plan import plan_selection
-        from dxgeom.planner.tasks.top_plan import plan_top
+    def part(self, question: SelectTask, how: Planning) -> Plan:
+        from dxgeom.planner.tasks.selection_plans import plan_selection
 
-        return (plan_selection if question.picks == 1 else plan_top)(how.metric, question, how.wish.records)
+        return plan_selection(how.metric, question, how.wish.records)
 
     def read(self, value: Node, reader: TaskReader) -> SelectTask | None:
         said = reader.body(SelectBody, value, "a task that selects")

@@ -14,7 +14,7 @@ from dxgeom.universe.tasks.asked import SeriesTask
 from dxgeom.universe.wording import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
 
 
 @final
@@ -36,7 +36,7 @@ class SeriesKind(TaskKind, QuestionKind[SeriesTask]):
     syntax = SeriesTaskSyntax
     alone = "a series is the readings of one record, and other tasks are about many records"
 
-    def part(self, question: SeriesTask, how: Planning) -> Releasable[Any]:
+    def part(self, question: SeriesTask, how: Planning) -> Plan:
         from dxgeom.planner.tasks.series_plan import plan_series
 
         return plan_series(how.metric, question)

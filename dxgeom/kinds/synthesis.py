@@ -14,7 +14,7 @@ from dxgeom.queries.tasks.task_kind import STRICT, ListOfQueries, TaskKind, Task
 from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
 
 MOST_ROUNDS: Final = 10_000
 MOST_ROWS: Final = 10_000_000
@@ -85,8 +85,8 @@ class SynthesizeKind(TaskKind, QuestionKind[SynthesisTask]):
     body = SynthesizeBody
     lists = ("workload",)
 
-    def part(self, question: SynthesisTask, how: Planning) -> Releasable[Any]:
-        from dxgeom.planner.tasks.synthesis_plan import plan_synthesis
+    def part(self, question: SynthesisTask, how: Planning) -> Plan:
+        from dxgeom.planner.tasks.synthetic_plans import plan_synthesis
 
         return plan_synthesis(how.metric, question, how.wish.records)
 
@@ -130,8 +130,8 @@ class SmallDatabaseKind(TaskKind, QuestionKind[DatabaseTask]):
     body = SmallDatabaseBody
     lists = ("workload",)
 
-    def part(self, question: DatabaseTask, how: Planning) -> Releasable[Any]:
-        from dxgeom.planner.tasks.database_plan import plan_database
+    def part(self, question: DatabaseTask, how: Planning) -> Plan:
+        from dxgeom.planner.tasks.synthetic_plans import plan_database
 
         return plan_database(how.metric, question, how.wish.records)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from pydantic import Field
 
@@ -15,7 +15,7 @@ from dxgeom.universe.tasks.asked import QueriesTask
 from dxgeom.universe.tasks.tasks import Tasks
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
 
 
 @final
@@ -26,9 +26,9 @@ class TasksKind(QuestionKind[Tasks]):
     about = "several tasks"
     heeds = frozenset({"objective", "mechanism", "records", "hull_limits", "coarse_facets"})
     instead = MappingProxyType({"errors": "write 'error' in the file", "importance": "write it in the file"})
-    codec, field = "dxgeom.plan_files.task_plans:TASKS", "parts"
+    codec, field = "dxgeom.plan_files.task_plans:CODEC", "parts"
 
-    def part(self, question: Tasks, how: Planning) -> Releasable[Any]:
+    def part(self, question: Tasks, how: Planning) -> Plan:
         from dxgeom.planner.options import NAMED_FAMILIES
         from dxgeom.planner.tasks.task_plan import plan_tasks
 
@@ -62,7 +62,7 @@ class QueriesKind(TaskKind, QuestionKind[QueriesTask]):
         found = reader.listed(value, self.word)
         return None if found is None else QueriesTask(found)
 
-    def part(self, question: QueriesTask, how: Planning) -> Releasable[Any]:
+    def part(self, question: QueriesTask, how: Planning) -> Plan:
         # A mechanism is named for the tasks of a file that ask for counts and sums.
         own = how if kind_of(question.queries).counts else how.saying(mechanism="auto")
         return own.of(question.queries)

@@ -32,11 +32,9 @@ if TYPE_CHECKING:
     from dxgeom.learning.regression_totals import RegressionTotals as RegressionTotals
     from dxgeom.learning.logistic_plan import (
         FitToCounts as FitToCounts,
-        LogisticRegressionPlan as LogisticRegressionPlan,
         plan_logistic as plan_logistic,
     )
     from dxgeom.learning.linear_plan import (
-        LinearRegressionPlan as LinearRegressionPlan,
         plan_linear as plan_linear,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, final
@@ -14,7 +14,6 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
-from dxgeom.universe.workloads.groups import AnswerOrigin
 
 APPROXIMATE: Final = (
     "intervals are approximate: they count the noise, by its law, and the sampling of records, as normal, and add what "
@@ -84,10 +83,6 @@ class Coefficients(ShownAnswers):
     @cached_property
     def by_name(self) -> Mapping[str, Coefficient]:
         return {one.name: one for one in self.table()}
-
-    @property
-    def all_origins(self) -> Sequence[AnswerOrigin]:
-        return tuple(map(AnswerOrigin, self.names))
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each coefficient. Raises: UnsupportedCombination for a joint level, and an unknown name."""

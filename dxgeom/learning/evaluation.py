@@ -39,26 +39,19 @@ class ErrorCount(Mechanism[ArrayLike, int]):
     """
 
     name: str
-    owner: Account
-
-    @property
-    def account(self) -> Account:
-        return self.owner
+    account: Account
 
     @property
     def fingerprint(self) -> str:
-        return canonical_digest("error count", self.owner.policy_fingerprint, self.name)
+        return canonical_digest("error count", self.account.policy_fingerprint, self.name)
 
     def check(self, data: ArrayLike, spend: Fraction) -> None:
         require_spend(spend)
         self._law.check_size(1 / spend)
         _marks(data, 1)
 
-    def draw(self, data: ArrayLike, spend: Fraction, randomness: Randomness) -> int:
-        """The count: any whole number, also one below 0 or above that of the records."""
-        return self.draws(data, spend, 1, randomness)[0]
-
     def draws(self, data: ArrayLike, spend: Fraction, count: int, randomness: Randomness) -> list[int]:
+        """The count: any whole number, also one below 0 or above that of the records."""
         self.check(data, spend)
         wrong = int(_marks(data, 1).sum())
         return [wrong + int(z) for z in self._law.draw(count, randomness, 1 / spend)[:, 0]]
@@ -81,15 +74,11 @@ class FewestErrors(Mechanism[ArrayLike, int]):
 
     name: str
     models: int
-    owner: Account
-
-    @property
-    def account(self) -> Account:
-        return self.owner
+    account: Account
 
     @property
     def fingerprint(self) -> str:
-        return canonical_digest("fewest errors", self.owner.policy_fingerprint, self.name, self.models)
+        return canonical_digest("fewest errors", self.account.policy_fingerprint, self.name, self.models)
 
     def check(self, data: ArrayLike, spend: Fraction) -> None:
         require_spend(spend)
@@ -97,10 +86,13 @@ class FewestErrors(Mechanism[ArrayLike, int]):
         if max(spend.numerator * rows, spend.denominator * 2) >= _LONGEST:
             raise UnsupportedCombination("a spend with fewer digits is needed to choose by exact coins")
 
-    def draw(self, data: ArrayLike, spend: Fraction, randomness: Randomness) -> int:
+    def draws(self, data: ArrayLike, spend: Fraction, count: int, randomness: Randomness) -> list[int]:
         """The place of the chosen model."""
         self.check(data, spend)
         errors = _marks(data, 2, self.models).sum(axis=0)
+        return [self._chosen(errors, spend, randomness) for _ in range(count)]
+
+    def _chosen(self, errors: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> int:
         left = list(range(self.models))
         while True:
             place = left.pop(uniform_integer(len(left), randomness))

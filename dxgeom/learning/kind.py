@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, final
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
 from dxgeom.queries.query_kind import SEVERAL_WORDS, Word
@@ -18,7 +19,7 @@ from dxgeom.universe.tasks.asked import FitTask
 from dxgeom.universe.wording import did_you_mean, shown
 
 if TYPE_CHECKING:
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
 
 MODELS = ("linear", "logistic")
 
@@ -78,10 +79,16 @@ class FitKind(TaskKind, QuestionKind[FitTask]):
     syntax = FitTaskSyntax
     body = FitBody
 
-    def part(self, question: FitTask, how: Planning) -> Releasable[Any]:
-        from dxgeom.learning.fit_plans import plan_fit
+    def part(self, question: FitTask, how: Planning) -> Plan:
+        from dxgeom.learning.linear_plan import linear_plan_of
+        from dxgeom.learning.logistic_plan import logistic_plan_of
 
-        return plan_fit(how, question)
+        response, by, ridge, records = question.response, question.by, question.ridge, how.wish.records
+        if question.model == "logistic":
+            return logistic_plan_of(how.metric, response, by, ridge, records)
+        if how.metric.universe is None:
+            raise UnsupportedCombination("this metric knows no records")
+        return linear_plan_of(how.metric.universe, response, by, ridge, how.of, records)
 
     def read(self, value: Node, reader: TaskReader) -> FitTask | None:
         said = reader.body(FitBody, value, "a task that fits a model")

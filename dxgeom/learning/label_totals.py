@@ -39,7 +39,7 @@ class LabelTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
     name: str
     features: Features
     changes: tuple[Change, ...]
-    owner: Account
+    account: Account
 
     def __post_init__(self) -> None:
         if any(change.bends for change in self.changes) or not self.changes:
@@ -48,16 +48,12 @@ class LabelTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
             raise UnsupportedCombination("totals of labels are of numbers and choices, which a grid leaves in bounds")
 
     @property
-    def account(self) -> Account:
-        return self.owner
-
-    @property
     def columns(self) -> tuple[str, ...]:
         return (*self.features.names, "label")
 
     @cached_property
     def fingerprint(self) -> str:
-        meaning = (self.owner.policy_fingerprint, self.name, self.features, self.changes, GRID)
+        meaning = (self.account.policy_fingerprint, self.name, self.features, self.changes, GRID)
         return canonical_digest("label totals", *meaning)
 
     @cached_property
@@ -76,11 +72,8 @@ class LabelTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         self.law.check_size(GRID / spend, WIDEST)
         self._table(data)
 
-    def draw(self, data: ArrayLike, spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
-        """The noisy totals, as exact rationals."""
-        return self.draws(data, spend, 1, randomness)[0]
-
     def draws(self, data: ArrayLike, spend: Fraction, count: int, randomness: Randomness) -> list[tuple[Fraction, ...]]:
+        """The noisy totals, as exact rationals."""
         self.check(data, spend)
         features, labels = self._table(data)
         totals = [int(x) for x in np.rint(features[labels == 1] * GRID).astype(np.int64).sum(axis=0)]

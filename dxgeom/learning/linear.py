@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -33,6 +34,7 @@ from dxgeom.policy.policy import Policy
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLinearRegression(Estimator):
     """Least squares from noisy sums, whose fit is a private release, charged to a ledger.
 
@@ -54,44 +56,23 @@ class PrivateLinearRegression(Estimator):
     features that coefficients are of, and ``coefficients_``, a table of them in raw units.
     """
 
-    def __init__(
-        self,
-        *,
-        policy: Policy | VerifiedMetric | None = None,
-        label: str | None = None,
-        features: Sequence[str] | None = None,
-        spend: Amount | None = None,
-        mechanism: str = "auto",
-        epsilon: Amount | None = None,
-        bounds: Any = None,
-        response: Any = None,
-        ledger: str | Path | Ledger | None = None,
-        outside: Outside = "refuse",
-        fit_intercept: bool = True,
-        ridge: Amount | None = None,
-        fits: int = 1,
-        budget: Amount | None = None,
-        purpose: str = "",
-        id: str | None = None,
-        insecure_test_seed: int | None = None,
-    ) -> None:
-        self.policy = policy
-        self.label = label
-        self.features = features
-        self.spend = spend
-        self.mechanism = mechanism
-        self.epsilon = epsilon
-        self.bounds = bounds
-        self.response = response
-        self.ledger = ledger
-        self.outside = outside
-        self.fit_intercept = fit_intercept
-        self.ridge = ridge
-        self.fits = fits
-        self.budget = budget
-        self.purpose = purpose
-        self.id = id
-        self.insecure_test_seed = insecure_test_seed
+    policy: Policy | VerifiedMetric | None = None
+    label: str | None = None
+    features: Sequence[str] | None = None
+    spend: Amount | None = None
+    mechanism: str = "auto"
+    epsilon: Amount | None = None
+    bounds: Any = None
+    response: Any = None
+    ledger: str | Path | Ledger | None = None
+    outside: Outside = "refuse"
+    fit_intercept: bool = True
+    ridge: Amount | None = None
+    fits: int = 1
+    budget: Amount | None = None
+    purpose: str = ""
+    id: str | None = None
+    insecure_test_seed: int | None = None
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> PrivateLinearRegression:
         """Charges the ledger, then fits.

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Final, final
 
 import numpy as np
@@ -26,7 +25,8 @@ from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.columns import NumberColumn
@@ -166,64 +166,25 @@ class PlannedTotals:
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class LinearRegressionPlan(Releasable[Coefficients]):
-    """Least squares of one attribute on others, from totals with the noise that suits the policy best.
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """What is decided of a fit: how its sums make the regression of ``response`` on ``rows``. ``ridge``: see
+    :class:`NoisyLeastSquares`; None for one as large as the noise."""
 
-    ``totals``: the plan of the sums, with its candidates, their exact errors and a lower bound. ``ridge``: see
-    :class:`NoisyLeastSquares`; None for one as large as the noise.
-    Guarantee: that of the totals' mechanism; coefficients and their intervals are post-processing.
-    """
-
-    no_errors = Unknown("intervals of coefficients depend on the answer", "they are told with it")
-    no_loss = Unknown("what is made small is the loss of the sums", "plan.totals has it, and its lower bound")
-    no_list = Unknown("a fit is made of sums", "take what is told of them, plan.totals")
-
-    totals: Releasable[Any] = field(repr=False)
-    layout: TotalsLayout = field(repr=False)
+    errors: PlannedTotals
     rows: FeatureRows = field(repr=False)
     response: EncodedAttribute = field(repr=False)
     ridge: Fraction | None = None
-    records: int | None = None
 
-    @cached_property
-    def fingerprint(self) -> str:
-        return canonical_digest(
-            "linear regression", self.totals.fingerprint, self.response.name, self.names, self.ridge
-        )
+    @property
+    def layout(self) -> TotalsLayout:
+        """Where each sum stands."""
+        return self.errors.layout
 
     @property
     def names(self) -> tuple[str, ...]:
         """The coefficients' names, the intercept first."""
         return ("intercept", *self.rows.names)
-
-    @property
-    def queries(self) -> LinearQueries:
-        """The sums."""
-        queries: LinearQueries = self.totals.queries
-        return queries
-
-    @property
-    def comparison(self) -> CandidateComparison:
-        """That of the sums."""
-        return self.totals.comparison
-
-    def as_it_is(self) -> LinearRegressionPlan:
-        return replace(self, totals=self.totals.as_it_is())
-
-    @property
-    def errors(self) -> PlannedTotals:
-        """What is known of the totals' errors."""
-        return PlannedTotals(self.totals.mechanism, self.layout)
-
-    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
-        del level
-        variances = np.diag(self.errors.covariance(self.spend_of_figures(spend)))[self.layout.products]
-        return (
-            f"estimate: the {self.totals.queries.count} sums, by {self.totals.mechanism.name}, have noise of about "
-            f"{float(np.sqrt(np.median(variances))):.4g}, of numbers within 1 for each record; intervals of "
-            "coefficients depend on the answer, and are told with it",
-        )
 
     def signal_kept(self, records: int, spend: Fraction) -> float:
         """The part of a coefficient that a fit can be expected to keep, against the noise: a rough, public count."""
@@ -238,42 +199,99 @@ class LinearRegressionPlan(Releasable[Coefficients]):
         base[0] = float(self.response.middle)
         return half * np.eye(len(self.names)), base
 
-    def _releasing(self) -> Releasing[Coefficients]:
-        made = self.totals._releasing()
-        purpose = f"a linear regression of {self.response.name} by {self.totals.mechanism.name}"
-        return Releasing(self.totals.mechanism, purpose, self._present, made.blank, self.records or made.records)
 
-    def _present(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
-        number = None if self.layout.counts_records else records
-        fit = NoisyLeastSquares(self.errors, values, number, spend, self.ridge)
-        back, base = self.scaled_back()
-        units = np.array([1.0, *(1 / float(one or 1) for one in self.rows.halves)])
-        words = ("", *("1" if one is not None else "" for one in self.rows.halves))
+@final
+class LinearFitPlans(PlanKind):
+    """Least squares of one attribute on others, from totals with the noise that suits the policy best. A plan has a
+    part, that of the sums, with its candidates, their exact errors and a lower bound.
+
+    Guarantee: that of the totals' mechanism; coefficients and their intervals are post-processing.
+    """
+
+    no_errors = Unknown("intervals of coefficients depend on the answer", "they are told with it")
+    no_loss = Unknown("what is made small is the loss of the sums", "plan.totals has it, and its lower bound")
+    no_list = Unknown("a fit is made of sums", "take what is told of them, plan.totals")
+
+    def totals(self, plan: Plan) -> Plan:
+        totals: Plan = plan.parts[0]
+        return totals
+
+    def _fit(self, plan: Plan) -> LeastSquares:
+        fit: LeastSquares = plan.decided
+        return fit
+
+    def fingerprint(self, plan: Plan) -> str:
+        fit = self._fit(plan)
+        return canonical_digest(
+            "linear regression", self.totals(plan).fingerprint, fit.response.name, fit.names, fit.ridge
+        )
+
+    def comparison(self, plan: Plan) -> CandidateComparison:
+        """That of the sums."""
+        return self.totals(plan).comparison
+
+    def as_it_is(self, plan: Plan) -> Plan:
+        return replace(plan, parts=(self.totals(plan).as_it_is(),))
+
+    def inside(self, plan: Plan) -> tuple[Plan, ...]:
+        return (self.totals(plan),)
+
+    def records(self, plan: Plan) -> int | None:
+        totals = self.totals(plan)
+        return plan.records or totals.kind.records(totals)
+
+    def purpose(self, plan: Plan) -> str:
+        return f"a linear regression of {self._fit(plan).response.name} by {plan.mechanism.name}"
+
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        fit = self._fit(plan)
+        variances = np.diag(fit.errors.covariance(spend))[fit.layout.products]
+        return (
+            f"estimate: the {plan.queries.count} sums, by {plan.mechanism.name}, have noise of about "
+            f"{float(np.sqrt(np.median(variances))):.4g}, of numbers within 1 for each record; intervals of "
+            "coefficients depend on the answer, and are told with it",
+        )
+
+    def blank(self, plan: Plan, records: int | None) -> Any:
+        totals = self.totals(plan)
+        return totals.kind.blank(totals, records)
+
+    def answers(self, plan: Plan, answer: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
+        planned = self._fit(plan)
+        number = None if planned.layout.counts_records else records
+        fit = NoisyLeastSquares(planned.errors, answer, number, spend, planned.ridge)
+        back, base = planned.scaled_back()
+        halves = planned.rows.halves
+        units = np.array([1.0, *(1 / float(one or 1) for one in halves)])
         raw = back * units[:, None]
         return Coefficients(
-            self.response.name,
-            self.names,
-            words,
+            planned.response.name,
+            planned.names,
+            ("", *("1" if one is not None else "" for one in halves)),
             raw @ fit.coefficients + base,
             units,
             lambda level: fit.intervals(level, raw) + base[:, None],
             fit.strength,
-            self.fingerprint,
+            plan.fingerprint,
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, plan: Plan) -> dict[str, Any]:
+        fit = self._fit(plan)
         return {
             "kind": "fit",
-            "fit": {"linear": self.response.name, "by": [one.name for one in self.rows.used]},
-            "ridge": None if self.ridge is None else str(self.ridge),
-            "totals": self.totals.as_dict(),
-            "fingerprint": self.fingerprint,
+            "fit": {"linear": fit.response.name, "by": [one.name for one in fit.rows.used]},
+            "ridge": None if fit.ridge is None else str(fit.ridge),
+            "totals": self.totals(plan).as_dict(),
+            "fingerprint": plan.fingerprint,
         }
 
-    def lines(self) -> list[str]:
-        told = ", ".join(self.rows.names)
-        head = f"least squares of {self.response.name} on {told}, from {self.totals.queries.count} sums"
-        return [head, *self.totals.lines()]
+    def lines(self, plan: Plan) -> list[str]:
+        fit = self._fit(plan)
+        head = f"least squares of {fit.response.name} on {', '.join(fit.rows.names)}, from {plan.queries.count} sums"
+        return [head, *self.totals(plan).lines()]
+
+
+LINEAR: Final = LinearFitPlans()
 
 
 def plan_linear(
@@ -283,7 +301,7 @@ def plan_linear(
     *,
     ridge: Amount | None = None,
     mechanism: str = "auto",
-) -> LinearRegressionPlan:
+) -> Plan:
     """A linear regression of the attribute ``label`` on ``features``, all others where they are left out.
 
     Args: ``policy``: what dx.load_policy gives, or what it compiles to. ``mechanism``: of the totals, a candidate of
@@ -307,9 +325,9 @@ def linear_plan_of(
     label: str,
     features: Sequence[str] | None,
     ridge: Fraction | None,
-    planned: Callable[[LinearQueries], Releasable[Any]],
+    planned: Callable[[LinearQueries], Plan],
     records: int | None = None,
-) -> LinearRegressionPlan:
+) -> Plan:
     """The same, of sums that are ``planned`` by whoever knows how."""
     if universe.listed is not None:
         raise UnsupportedCombination(
@@ -319,7 +337,9 @@ def linear_plan_of(
     rows = feature_rows(universe, label, features, beside_first=True)
     response = _response(universe, label)
     asked = totals_queries(universe, rows.used, response)
-    return LinearRegressionPlan(planned(asked.queries), asked.layout, rows, response, ridge, records)
+    totals = planned(asked.queries)
+    fit = LeastSquares(PlannedTotals(totals.mechanism, asked.layout), rows, response, ridge)
+    return Plan(LINEAR, totals.metric, totals.queries, totals.mechanism, records, (totals,), fit)
 
 
 def _response(universe: Universe, label: str) -> EncodedAttribute:

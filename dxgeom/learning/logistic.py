@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
@@ -58,6 +59,7 @@ def two_classes(y: NDArray[Any], classes: Any) -> NDArray[Any]:
 
 
 @final
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLogisticRegression(Estimator):
     """Logistic regression for two classes whose fit is a private release, charged to a ledger.
 
@@ -87,46 +89,24 @@ class PrivateLogisticRegression(Estimator):
     Learned: ``coef_`` (1, p), ``intercept_`` (1,), ``classes_``, ``release_`` with what was released and what it cost.
     """
 
-    def __init__(
-        self,
-        *,
-        policy: Policy | VerifiedMetric | None = None,
-        label: str | None = None,
-        features: Sequence[str] | None = None,
-        spend: Amount | None = None,
-        epsilon: Amount | None = None,
-        bounds: Any = None,
-        radius: float | None = None,
-        ledger: str | Path | Ledger | None = None,
-        outside: Outside = "refuse",
-        classes: Any = None,
-        fit_intercept: bool = True,
-        ridge: Amount | None = None,
-        share: Amount | None = None,
-        fits: int = 1,
-        budget: Amount | None = None,
-        purpose: str = "",
-        id: str | None = None,
-        insecure_test_seed: int | None = None,
-    ) -> None:
-        self.policy = policy
-        self.label = label
-        self.features = features
-        self.spend = spend
-        self.epsilon = epsilon
-        self.bounds = bounds
-        self.radius = radius
-        self.ledger = ledger
-        self.outside = outside
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.ridge = ridge
-        self.share = share
-        self.fits = fits
-        self.budget = budget
-        self.purpose = purpose
-        self.id = id
-        self.insecure_test_seed = insecure_test_seed
+    policy: Policy | VerifiedMetric | None = None
+    label: str | None = None
+    features: Sequence[str] | None = None
+    spend: Amount | None = None
+    epsilon: Amount | None = None
+    bounds: Any = None
+    radius: float | None = None
+    ledger: str | Path | Ledger | None = None
+    outside: Outside = "refuse"
+    classes: Any = None
+    fit_intercept: bool = True
+    ridge: Amount | None = None
+    share: Amount | None = None
+    fits: int = 1
+    budget: Amount | None = None
+    purpose: str = ""
+    id: str | None = None
+    insecure_test_seed: int | None = None
 
     def fit(self, X: Any, y: Any = None, **weights: Any) -> PrivateLogisticRegression:
         """Charges the ledger, then fits.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.policy import Policy
 
@@ -50,6 +51,11 @@ class FitToCounts(HistogramMechanism[tuple[Fraction, ...]]):
     def metric(self) -> VerifiedMetric:
         return self.model.metric
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The coefficients' names, the intercept first."""
+        return self.inner.features.names
+
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest("fit to counts", self.inner.fingerprint, self.model.universe.digest, self.model.label)
@@ -71,72 +77,73 @@ _USUAL_RECORDS = 1000
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class LogisticRegressionPlan(Releasable[Coefficients]):
-    """Objective perturbation over a table as a policy reads it; ``records``: their public number, None where nobody
-    says.
+class LogisticFitPlans(PlanKind):
+    """Objective perturbation over a table as a policy reads it.
 
     Guarantee: that of :class:`ObjectivePerturbation`.
     """
 
     no_errors = Unknown("no intervals of these coefficients are proved", "statements() say what can be expected")
 
-    mechanism: FitToCounts = field(repr=False)
-    records: int | None = None
+    def _fit(self, plan: Plan) -> FitToCounts:
+        fit: FitToCounts = plan.mechanism
+        return fit
 
-    @cached_property
-    def fingerprint(self) -> str:
-        return canonical_digest("logistic regression", self.mechanism.fingerprint)
+    def fingerprint(self, plan: Plan) -> str:
+        return canonical_digest("logistic regression", plan.mechanism.fingerprint)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The coefficients' names, the intercept first."""
-        return self.mechanism.inner.features.names
+    def queries(self, plan: Plan) -> Any:
+        raise self.no_question.refusal
 
-    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
-        del level
-        records, amount = self.records or _USUAL_RECORDS, self.spend_of_figures(spend)
-        kept = self.mechanism.inner.signal_kept(records, amount)
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        number = records or plan.records or _USUAL_RECORDS
+        kept = self._fit(plan).inner.signal_kept(number, spend)
         return (
-            f"estimate: with {records:,} records about {kept:.0%} of a coefficient is left of noise and ridge; the "
+            f"estimate: with {number:,} records about {kept:.0%} of a coefficient is left of noise and ridge; the "
             f"exact minimiser is released, in steps of {float(STEP):.1g}",
         )
 
-    def _releasing(self) -> Releasing[Coefficients]:
-        blank = (Fraction(0),) * len(self.names)
-        purpose = f"a logistic regression of {self.mechanism.model.label}"
-        return Releasing(self.mechanism, purpose, self._present, blank, self.records)
+    def purpose(self, plan: Plan) -> str:
+        return f"a logistic regression of {self._fit(plan).model.label}"
 
-    def _present(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
-        inner, model = self.mechanism.inner, self.mechanism.model
+    def blank(self, plan: Plan, records: int | None) -> tuple[Fraction, ...]:
+        return (Fraction(0),) * len(self._fit(plan).names)
+
+    def answers(self, plan: Plan, answer: tuple[Fraction, ...], spend: Fraction, records: int | None) -> Coefficients:
+        fit = self._fit(plan)
+        inner, model = fit.inner, fit.model
         share = inner.share_for(1 if records is None else records, spend)
         halves = model.feature_rows.halves
         worth = np.array([1.0, *(1.0 if half is None else 1 / float(half) for half in halves)])
         second = model.universe.attribute(model.label).labels[1]
         return Coefficients(
             f"log-odds of {model.label}={second}",
-            self.names,
+            fit.names,
             ("", *("" if half is None else "1" for half in halves)),
-            np.array([float(value) for value in values]) * worth,
+            np.array([float(value) for value in answer]) * worth,
             worth,
             None,
             inner.strength(share, spend),
-            self.fingerprint,
+            plan.fingerprint,
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        inner = self.mechanism.inner
+    def as_dict(self, plan: Plan) -> dict[str, Any]:
+        fit = self._fit(plan)
         return {
             "kind": "fit",
-            "fit": {"logistic": self.mechanism.model.label, "features": list(self.names)},
-            "ridge": str(inner.ridge),
-            "share": None if inner.share is None else str(inner.share),
-            "fingerprint": self.fingerprint,
+            "fit": {"logistic": fit.model.label, "features": list(fit.names)},
+            "ridge": str(fit.inner.ridge),
+            "share": None if fit.inner.share is None else str(fit.inner.share),
+            "fingerprint": plan.fingerprint,
         }
 
-    def lines(self) -> list[str]:
-        label = self.mechanism.model.label
-        return [f"{NAME} of {label} on {', '.join(self.names[1:])}, by objective perturbation", *self.statements()]
+    def lines(self, plan: Plan) -> list[str]:
+        fit = self._fit(plan)
+        head = f"{NAME} of {fit.model.label} on {', '.join(fit.names[1:])}, by objective perturbation"
+        return [head, *plan.statements()]
+
+
+LOGISTIC: Final = LogisticFitPlans()
 
 
 def plan_logistic(
@@ -146,7 +153,7 @@ def plan_logistic(
     *,
     ridge: Amount | None = None,
     records: int | None = None,
-) -> LogisticRegressionPlan:
+) -> Plan:
     """A logistic regression of the attribute ``label`` on ``features``, all others where they are left out.
 
     Args: as of :func:`plan_linear`. ``records``: their public number, for what is said of it.
@@ -159,7 +166,7 @@ def plan_logistic(
 
 def logistic_plan_of(
     metric: Any, label: str, features: Sequence[str] | None, ridge: Fraction | None, records: int | None = None
-) -> LogisticRegressionPlan:
+) -> Plan:
     """The same, with an exact ridge."""
     model = policy_model(metric, label, features)
     model.universe.require_indexable("fits to tables as a policy reads them")
@@ -169,4 +176,4 @@ def logistic_plan_of(
             "labels alone are protected here, and their sum is released: fit PrivateLogisticRegression to the table, "
             "whose features need not be hidden"
         )
-    return LogisticRegressionPlan(FitToCounts(NAME, model, inner), records)
+    return Plan(LOGISTIC, model.metric, model, FitToCounts(NAME, model, inner), records)

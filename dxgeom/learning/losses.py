@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from flint import arb
@@ -23,25 +23,16 @@ class GlmLoss(DefinedByNumbers):
     nor its curvature is bounded.
     """
 
-    @property
-    @abstractmethod
-    def steepest(self) -> Fraction:
-        """A bound on |ℓ′|."""
-
-    @property
-    @abstractmethod
-    def spread(self) -> Fraction:
-        """A bound on how far slopes of one response are apart."""
-
-    @property
-    @abstractmethod
-    def curvature(self) -> Fraction:
-        """A bound on ℓ″."""
-
-    @property
-    @abstractmethod
-    def responses(self) -> tuple[Fraction, Fraction] | None:
-        """The least and the largest response where a response is one of two, None where it is any finite number."""
+    steepest: ClassVar[Fraction]
+    """A bound on |ℓ′|."""
+    spread: ClassVar[Fraction]
+    """A bound on how far slopes of one response are apart."""
+    curvature: ClassVar[Fraction]
+    """A bound on ℓ″."""
+    responses: ClassVar[tuple[Fraction, Fraction] | None]
+    """The least and the largest response where a response is one of two, None where it is any finite number."""
+    slope_error: ClassVar[float]
+    """A bound on what float64 is off in a slope, of scores that are exact."""
 
     @abstractmethod
     def value(self, scores: NDArray[np.float64], responses: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -50,11 +41,6 @@ class GlmLoss(DefinedByNumbers):
     @abstractmethod
     def slope(self, scores: NDArray[np.float64], responses: NDArray[np.float64]) -> NDArray[np.float64]:
         """ℓ′, each within ``slope_error``."""
-
-    @property
-    @abstractmethod
-    def slope_error(self) -> float:
-        """A bound on what float64 is off in a slope, of scores that are exact."""
 
     @abstractmethod
     def bend(self, scores: NDArray[np.float64], responses: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -70,33 +56,18 @@ class GlmLoss(DefinedByNumbers):
 class LogisticLoss(GlmLoss):
     """log(1 + e^z) − y·z for responses 0 and 1: ℓ′ = σ(z) − y, within (−1, 0) or (0, 1); ℓ″ ≤ 1/4."""
 
-    @property
-    def steepest(self) -> Fraction:
-        return Fraction(1)
-
-    @property
-    def spread(self) -> Fraction:
-        return Fraction(1)
-
-    @property
-    def curvature(self) -> Fraction:
-        return Fraction(1, 4)
-
-    @property
-    def responses(self) -> tuple[Fraction, Fraction]:
-        return Fraction(0), Fraction(1)
+    steepest = spread = Fraction(1)
+    curvature = Fraction(1, 4)
+    responses = (Fraction(0), Fraction(1))
+    slope_error = 2.0**-47
+    """An exponential of a number below 0 within 16 units in the last place, where libraries promise 4; a sum, a
+    quotient and a difference."""
 
     def value(self, scores: NDArray[np.float64], responses: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.logaddexp(0.0, scores) - responses * scores)
 
     def slope(self, scores: NDArray[np.float64], responses: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(_chance(scores) - responses)
-
-    @property
-    def slope_error(self) -> float:
-        """An exponential of a number below 0 within 16 units in the last place, where libraries promise 4; a sum, a
-        quotient and a difference."""
-        return 2.0**-47
 
     def bend(self, scores: NDArray[np.float64], responses: NDArray[np.float64]) -> NDArray[np.float64]:
         chance = _chance(scores)
@@ -111,21 +82,12 @@ class LogisticLoss(GlmLoss):
 class PseudoHuberLoss(GlmLoss):
     """√(1 + (z − y)²) − 1 for any response: ℓ′ = r/√(1 + r²) with r = z − y, within (−1, 1); ℓ″ ≤ 1."""
 
-    @property
-    def steepest(self) -> Fraction:
-        return Fraction(1)
-
-    @property
-    def spread(self) -> Fraction:
-        return Fraction(2)
-
-    @property
-    def curvature(self) -> Fraction:
-        return Fraction(1)
-
-    @property
-    def responses(self) -> None:
-        return None
+    steepest = curvature = Fraction(1)
+    spread = Fraction(2)
+    responses = None
+    slope_error = 2.0**-48
+    """A difference, a length within 8 units in the last place, a quotient: relative errors of a number of at most
+    1, whose derivative by log r is at most 1/2."""
 
     def value(self, scores: NDArray[np.float64], responses: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.hypot(1.0, scores - responses) - 1)
@@ -133,12 +95,6 @@ class PseudoHuberLoss(GlmLoss):
     def slope(self, scores: NDArray[np.float64], responses: NDArray[np.float64]) -> NDArray[np.float64]:
         residual = scores - responses
         return np.asarray(residual / np.hypot(1.0, residual))
-
-    @property
-    def slope_error(self) -> float:
-        """A difference, a length within 8 units in the last place, a quotient: relative errors of a number of at most
-        1, whose derivative by log r is at most 1/2."""
-        return 2.0**-48
 
     def bend(self, scores: NDArray[np.float64], responses: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.hypot(1.0, scores - responses) ** -3, dtype=np.float64)

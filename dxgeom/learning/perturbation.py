@@ -55,7 +55,7 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
     loss: GlmLoss = field(repr=False)
     features: Features = field(repr=False)
     changes: tuple[Change, ...] = field(repr=False)
-    owner: Account = field(repr=False)
+    account: Account = field(repr=False)
     ridge: Fraction = Fraction(0)
     share: Fraction | None = None
     absence: bool = False
@@ -74,15 +74,11 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         if self.ridge < 0 or (self.ridge == 0 and not any(change.bends for change in self.changes)):
             raise UnsupportedCombination("a ridge is at least 0, and more where no privacy asks for one")
 
-    @property
-    def account(self) -> Account:
-        return self.owner
-
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest(
             "objective perturbation",
-            self.owner.policy_fingerprint,
+            self.account.policy_fingerprint,
             self.name,
             self.loss,
             self.features,
@@ -133,11 +129,8 @@ class ObjectivePerturbation(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         self.noise(share).check_size(1 / spend)
         self.strength(share, spend)
 
-    def draw(self, data: ArrayLike, spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
-        """The coefficients, as exact multiples of 2⁻²⁰."""
-        return self.draws(data, spend, 1, randomness)[0]
-
     def draws(self, data: ArrayLike, spend: Fraction, count: int, randomness: Randomness) -> list[tuple[Fraction, ...]]:
+        """The coefficients, as exact multiples of 2⁻²⁰."""
         self.check(data, spend)
         features, responses = self._table(data)
         share = self.share_for(len(features), spend)

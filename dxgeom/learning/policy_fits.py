@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import ArrayError, UnsupportedCombination
 from dxgeom.learning.label_totals import LabelTotals, fitted_to_totals
-from dxgeom.learning.linear_plan import LinearRegressionPlan, plan_linear
+from dxgeom.learning.linear_plan import LeastSquares, plan_linear
 from dxgeom.learning.plain_arrays import Prepared, charged, charged_fit, usable_ledger, warn_of_little
 from dxgeom.learning.policy_model import PolicyModel, policy_model
-from dxgeom.learning.policy_rows import column_of, joined_table, require_single_rows
+from dxgeom.learning.policy_rows import joined_table, require_single_rows
 from dxgeom.planner.amounts import exact_amount
 
 
@@ -30,7 +30,9 @@ def fit_under_policy(estimator: Any, X: Any, y: Any) -> None:
     ridge = Fraction(0) if estimator.ridge is None else exact_amount(estimator.ridge, "ridge")
     share = None if estimator.share is None else exact_amount(estimator.share, "share")
     mechanism = model.mechanism(ridge, share)
-    data = _by_engine(model, X, y) if _needs_engine(model, X) else _by_rows(model, X, y)
+    people = model.metric.people
+    counted = isinstance(X, (str, Path)) or (people is not None and people.count != "single")
+    data = _by_engine(model, X, y) if counted else _by_rows(model, X, y)
     estimator.release_ = charged_fit(estimator, Prepared(mechanism, data, spend), ledger)
     answer = estimator.release_.answer
     if isinstance(mechanism, LabelTotals):
@@ -59,18 +61,10 @@ def refuse_what_is_the_policys(estimator: Any, *names: str) -> None:
 def _by_rows(model: PolicyModel, X: Any, y: Any) -> NDArray[np.float64]:
     """Features and labels of a table's rows, in their order. Raises: ArrayError."""
     require_single_rows(model.metric.people, X)
-    rows, labels = model.rows(X), model.labels(column_of(X, model.label) if y is None else y)
+    rows, labels = model.rows(X), model.labels(X, y)
     if len(rows) != len(labels):
         raise ArrayError(f"Found input variables with inconsistent numbers of samples: {[len(rows), len(labels)]}")
     return np.column_stack([rows, labels.astype(np.float64)])
-
-
-def _needs_engine(model: PolicyModel, X: Any) -> bool:
-    """Whether a table is a file, or its rows are not as they stand: attributes made of others, some rows of people."""
-    universe, people = model.universe, model.universe.reading.people
-    used = zip(model.feature_rows.encodings, universe.reading.attributes, strict=True)
-    made = any(reading.expression is not None for one, reading in used if one is None or one.groups)
-    return made or (people is not None and people.count != "single") or isinstance(X, (str, Path))
 
 
 def _by_engine(model: PolicyModel, X: Any, y: Any) -> NDArray[np.float64]:
@@ -103,11 +97,12 @@ def fit_linear(estimator: Any, X: Any, y: Any) -> None:
     plan = plan_linear(
         estimator.policy, estimator.label, estimator.features, ridge=estimator.ridge, mechanism=estimator.mechanism
     )
-    universe = plan.rows.universe
+    fit: LeastSquares = plan.decided
+    universe = fit.rows.universe
     table = X if y is None and not isinstance(X, dict) else joined_table(universe, estimator.label, X, y)
     records = len(table) if hasattr(table, "__len__") and not isinstance(table, str) else None
     if records and universe.absent is None and universe.reading.people is None:
-        warn_of_little(plan, records, spend, len(plan.names))
+        warn_of_little(fit, records, spend, len(fit.names))
     estimator.release_ = charged(
         estimator,
         lambda: plan.release(
@@ -119,15 +114,15 @@ def fit_linear(estimator: Any, X: Any, y: Any) -> None:
             insecure_test_seed=estimator.insecure_test_seed,
         ),
     )
-    _learned_linear(estimator, plan)
+    _learned_linear(estimator, fit)
 
 
-def _learned_linear(estimator: Any, plan: LinearRegressionPlan) -> None:
+def _learned_linear(estimator: Any, fit: LeastSquares) -> None:
     coefficients = estimator.release_.answer
-    estimator._rows = plan.rows
+    estimator._rows = fit.rows
     found = coefficients.values / coefficients.worth
     estimator.intercept_, estimator.coef_ = float(found[0]), found[1:]
     estimator.coefficients_ = coefficients
-    estimator.encoded_names_ = np.array(plan.rows.names, dtype=object)
-    estimator.n_features_in_ = len(plan.rows.columns)
-    estimator.feature_names_in_ = np.array(plan.rows.columns, dtype=object)
+    estimator.encoded_names_ = np.array(fit.rows.names, dtype=object)
+    estimator.n_features_in_ = len(fit.rows.columns)
+    estimator.feature_names_in_ = np.array(fit.rows.columns, dtype=object)

@@ -16,7 +16,14 @@ from dxgeom.learning.features import Change, FeatureGroup, Features
 from dxgeom.learning.label_totals import LabelTotals
 from dxgeom.learning.losses import LogisticLoss
 from dxgeom.learning.perturbation import ObjectivePerturbation
-from dxgeom.learning.policy_rows import EncodedAttribute, FeatureRows, codes_of_column, feature_rows, require_inside
+from dxgeom.learning.policy_rows import (
+    EncodedAttribute,
+    FeatureRows,
+    codes_of,
+    feature_rows,
+    require_inside,
+    table_of_label,
+)
 from dxgeom.mechanisms.contract.mechanism import account_of
 from dxgeom.metrics.combinations import CapMetric, GroupedMetric, PresenceMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric
@@ -264,10 +271,11 @@ class PolicyModel:
         ]
         return np.column_stack([np.ones(len(codes[0])), *features, codes[self.layout.label] == 1])
 
-    def labels(self, column: Any) -> NDArray[np.bool_]:
-        """(n,): who has the label's second value. Raises: ArrayError for rows that have neither."""
+    def labels(self, X: Any, y: Any) -> NDArray[np.bool_]:
+        """(n,): who has the label's second value, by ``y``, or where that is None by the table. Raises: ArrayError for
+        rows that have neither value."""
         place = self.layout.label
-        codes = codes_of_column(self.universe, place, [np.asarray(column)])
+        (codes,) = codes_of(self.universe, [place], X if y is None else table_of_label(self.universe, self.label, y))
         require_inside(self.universe, place, codes)
         return np.asarray(codes == 1)
 

@@ -17,15 +17,14 @@ from dxgeom.engines.opening import opened
 from dxgeom.engines.people import columns_of
 from dxgeom.engines.reading import plan_reading
 from dxgeom.engines.watching import plain_errors
-from dxgeom.errors import ArrayError, UnsupportedCombination
+from dxgeom.errors import ArrayError, DataError, UnsupportedCombination
 from dxgeom.learning.features import FeatureGroup
 from dxgeom.numeric.sealed import Sealed
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.columns import NumberColumn
 from dxgeom.universe.people.people import People
-from dxgeom.universe.reading.reading import CellReading, Reading
+from dxgeom.universe.reading.reading import Reading
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.wording import is_nan
 
 
 def column_of(table: Any, name: str) -> NDArray[Any]:
@@ -39,30 +38,24 @@ def column_of(table: Any, name: str) -> NDArray[Any]:
         ) from error
 
 
-def codes_of_column(universe: Universe, place: int, cells: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """(n,): the code of one attribute in each row, ``OUTSIDE`` where there is none.
+def codes_of(universe: Universe, places: Sequence[int], table: Any) -> list[NDArray[np.int64]]:
+    """For each of these attributes (n,): the code of each row, in the table's order, ``OUTSIDE`` where there is none.
 
-    Raises: UnsupportedCombination for an attribute that a policy makes of several columns.
+    Read as a release reads tables. Args: ``table``: a data frame, an Arrow table or a dictionary with the columns that
+    the attributes are made of.
+    Raises: ArrayError without one of these, and for one whose type does not fit.
     """
-    attribute, reading = universe.attributes[place], universe.reading.attributes[place]
-    if reading.expression is not None:
-        raise UnsupportedCombination(
-            f"'{attribute.name}' is made of other columns by the policy: leave y out, and hand "
-            "over a table that has them"
-        )
-    return _coded(attribute, reading, cells)
-
-
-def _coded(attribute: Attribute, reading: CellReading, cells: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    absent = np.logical_or.reduce([_is_absent(column) for column in cells])
-    if reading.read_as == "numbers":
-        numbers = [_numbers(column) for column in cells]
-        codes = attribute.encode_cells(numbers)
-    else:
-        (column,) = cells
-        codes = attribute.encode_cells([[str(cell) for cell in column.tolist()]])
-    codes = np.where(codes == OUTSIDE, OUTSIDE if reading.unlisted is None else reading.unlisted, codes)
-    return np.where(absent, OUTSIDE if attribute.missing is None else attribute.missing, codes)
+    readings = tuple(universe.reading.attributes[place] for place in places)
+    alone = Universe(tuple(universe.attributes[place] for place in places), stated_reading=Reading(readings))
+    columns = alone.reading.columns
+    whole = table_of_cells({name: column_of(table, name) for name in columns}) if isinstance(table, dict) else table
+    encoder = BatchEncoder(alone, frozenset())
+    try:
+        with opened(whole, columns) as source, plain_errors(source.described):
+            found = [encoder.codes(batch) for batch in plan_reading(source, alone, None).batches()]
+    except DataError as error:
+        raise ArrayError(str(error)) from error
+    return [np.concatenate([np.zeros(0, dtype=np.int64), *own]) for own in zip(*found, strict=True)]
 
 
 def require_inside(universe: Universe, place: int, codes: NDArray[np.int64]) -> None:
@@ -92,15 +85,6 @@ def require_single_rows(people: People | None, table: Any) -> None:
         raise ArrayError(f"{named}, but somebody is named on more than one; keep one row of each; nothing was spent")
 
 
-def _is_absent(column: NDArray[Any]) -> NDArray[np.bool_]:
-    if column.dtype.kind == "f":
-        return np.asarray(np.isnan(column), dtype=np.bool_)
-    if column.dtype.kind != "O":
-        empty = column == "" if column.dtype.kind == "U" else np.zeros(len(column))
-        return np.asarray(empty, dtype=np.bool_)
-    return np.array([says_nothing(cell) for cell in column.tolist()], dtype=np.bool_)
-
-
 def says_nothing(cell: Any) -> bool:
     """Whether a cell is none, an empty word, or no number or moment: what is not even equal to itself."""
     if cell is None or isinstance(cell, str):
@@ -109,32 +93,25 @@ def says_nothing(cell: Any) -> bool:
     return not isinstance(same, (bool, np.bool_)) or not same
 
 
-def _numbers(column: NDArray[Any]) -> NDArray[np.float64]:
-    if column.dtype.kind in "iufb":
-        return column.astype(np.float64)
-    return np.array([_number(cell) for cell in column.tolist()], dtype=np.float64)
+def table_of_label(universe: Universe, label: str, y: Any) -> dict[str, NDArray[Any]]:
+    """What is predicted, as the column that the policy reads it from.
 
-
-def _number(cell: Any) -> float:
-    try:
-        return float("nan") if cell is None or is_nan(str(cell)) else float(cell)
-    except (TypeError, ValueError):
-        return float("nan")
+    Raises: UnsupportedCombination for an attribute that a policy makes of several columns.
+    """
+    own = universe.reading.attributes[universe.names.index(label)]
+    if own.expression is not None or len(own.columns) != 1:
+        raise UnsupportedCombination(
+            f"'{label}' is made of other columns by the policy: leave y out, and hand over a table that has them"
+        )
+    return {own.columns[0]: np.asarray(y).ravel()}
 
 
 def joined_table(universe: Universe, label: str, X: Any, y: Any) -> Any:
     """One table of the columns that the policy reads, the predicted one among them. Raises: ArrayError."""
     people = universe.reading.people
-    own = universe.reading.attributes[universe.names.index(label)]
     wanted = (*universe.reading.columns, *columns_of(people))
-    if y is not None and (own.expression is not None or len(own.columns) != 1):
-        raise UnsupportedCombination(
-            f"'{label}' is made of other columns by the policy: leave y out, and hand over a table that has them"
-        )
-    columns = {
-        name: np.asarray(y).ravel() if y is not None and name in own.columns else column_of(X, name)
-        for name in dict.fromkeys(wanted)
-    }
+    given = {} if y is None else table_of_label(universe, label, y)
+    columns = {name: given[name] if name in given else column_of(X, name) for name in dict.fromkeys(wanted)}
     if len({len(column) for column in columns.values()}) > 1:
         sizes = [len(column) for column in columns.values()]
         raise ArrayError(f"Found input variables with inconsistent numbers of samples: {sorted(set(sizes))}")
@@ -147,28 +124,17 @@ def table_of_cells(columns: dict[str, NDArray[Any]]) -> Any:
 
 
 def _cells(column: NDArray[Any]) -> list[Any]:
-    """As words, numbers, or nothing; days as words."""
+    """As words, numbers, or nothing; days and moments as words, and numbers among words too."""
     if column.dtype.kind == "M":
-        return [None if text == "NaT" else text for text in column.astype("datetime64[D]").astype(str).tolist()]
+        told = column if column.dtype == "datetime64[D]" else column.astype("datetime64[us]")
+        return [None if text == "NaT" else text for text in told.astype(str).tolist()]
     cells = [None if says_nothing(cell) else cell for cell in column.tolist()]
-    return [cell if cell is None or isinstance(cell, (str, int, float)) else str(cell) for cell in cells]
+    numbers = all(cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool)) for cell in cells)
+    return cells if numbers else [None if cell is None else _word(cell) for cell in cells]
 
 
-def made_codes(universe: Universe, place: int, table: Any) -> NDArray[np.int64]:
-    """(n,): the code of one attribute in each row, in the table's order, ``OUTSIDE`` where there is none.
-
-    Args: ``table``: a data frame, an Arrow table or a dictionary with the columns that the attribute is made of.
-    Raises: DataError where a column's type does not fit.
-    """
-    reading = universe.reading.attributes[place]
-    alone = Universe((universe.attributes[place],), stated_reading=Reading((reading,)))
-    columns = alone.reading.columns
-    whole = table_of_cells({name: np.asarray(table[name]) for name in columns}) if isinstance(table, dict) else table
-    encoder = BatchEncoder(alone, frozenset())
-    with opened(whole, columns) as source, plain_errors(source.described):
-        batches = plan_reading(source, alone, None).batches()
-        codes = [encoder.codes(batch)[0] for batch in batches]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *codes])
+def _word(cell: Any) -> str:
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
 @final
@@ -267,18 +233,12 @@ class FeatureRows:
 
     def rows(self, table: Any) -> NDArray[np.float64]:
         """(n, m): a one, then the features. Raises: ArrayError for rows outside the universe."""
-        found = []
-        for place, one in enumerate(self.encodings):
-            if one is not None and one.groups:
-                reading = self.universe.reading.attributes[place]
-                cells = [column_of(table, name) for name in reading.columns]
-                if reading.expression is None:
-                    codes = codes_of_column(self.universe, place, cells)
-                else:
-                    codes = made_codes(self.universe, place, table)
-                require_inside(self.universe, place, codes)
-                found.append(one.table[codes])
-        return np.column_stack([np.ones(len(found[0])), *found])
+        places = [place for place, one in enumerate(self.encodings) if one is not None and one.groups]
+        codes = codes_of(self.universe, places, table)
+        for place, own in zip(places, codes, strict=True):
+            require_inside(self.universe, place, own)
+        features = [one.table[own] for one, own in zip(self.used, codes, strict=True)]
+        return np.column_stack([np.ones(len(codes[0])), *features])
 
 
 def feature_rows(

@@ -15,11 +15,11 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.round_bodies import Box
+from dxgeom.learning.adjacent_outputs import PolynomialOutputs
 from dxgeom.learning.least_squares import TotalsLayout
+from dxgeom.learning.polynomials import bounded_column, moments, polynomial_statistic
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
-from dxgeom.mechanisms.statistics.adjacent_outputs import PolynomialOutputs
-from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments, polynomial_statistic
 from dxgeom.noise.composed import CartesianProductNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.law import WIDEST, NoiseLaw
@@ -53,7 +53,7 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
 
     name: str
     predictors: tuple[str, ...]
-    owner: Account
+    account: Account
     shape: Shape = "cylinders"
 
     def __post_init__(self) -> None:
@@ -70,17 +70,13 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
             )
 
     @property
-    def account(self) -> Account:
-        return self.owner
-
-    @property
     def columns(self) -> tuple[str, ...]:
         return (*self.predictors, "response")
 
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest(
-            "regression totals", self.owner.policy_fingerprint, self.name, self.predictors, GRID, self.law
+            "regression totals", self.account.policy_fingerprint, self.name, self.predictors, GRID, self.law
         )
 
     @property
@@ -115,11 +111,8 @@ class RegressionTotals(Mechanism[ArrayLike, tuple[Fraction, ...]]):
         self.law.check_size(1 / spend, WIDEST)
         self._places(data)
 
-    def draw(self, data: ArrayLike, spend: Fraction, randomness: Randomness) -> tuple[Fraction, ...]:
-        """The noisy totals, as exact rationals."""
-        return self.draws(data, spend, 1, randomness)[0]
-
     def draws(self, data: ArrayLike, spend: Fraction, count: int, randomness: Randomness) -> list[tuple[Fraction, ...]]:
+        """The noisy totals, as exact rationals."""
         self.check(data, spend)
         totals = integer_totals(self._places(data))
         drawn = self.law.draw_whole(count, randomness, 1 / spend)

@@ -9,15 +9,12 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.mechanisms import (
         contract as contract,
-        finite as finite,
         gaussian as gaussian,
         linear as linear,
-        metric_space as metric_space,
         parts as parts,
         quantiles as quantiles,
         selection as selection,
         shapes as shapes,
-        statistics as statistics,
         synthetic as synthetic,
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -235,18 +235,16 @@ class MaxMetric(MetricOfParts):
         return gaps.pop() if len(gaps) == 1 else None
 
 
-@final
 @dataclass(frozen=True)
-class OneMoreMetric(Metric):
-    """The elements of a metric and one more, the last, ε from each of them; or in no relation to them: ε is None.
-
-    Definition: d(i, j) = min(d'(i, j), 2ε), d(i, last) = ε, and ∞ where ε is None. It is the closure of d' and of the
-    bounds ε, for the same reason as :class:`PresenceMetric`; but here the last element is an ordinary one, which data
-    hold and queries count.
-    """
+class MetricAndOneMore(Metric, ABC):
+    """The elements of ``inner`` and one more, the last, as far from each of them as ``_rounded`` says."""
 
     inner: Metric
-    epsilon: Fraction | None
+
+    @property
+    @abstractmethod
+    def _rounded(self) -> float:
+        """ε, *rounded down*; ∞ where the last element is in no relation to the others."""
 
     @property
     def size(self) -> int:
@@ -260,13 +258,34 @@ class OneMoreMetric(Metric):
         return np.where(first == second, 0.0, apart)
 
     def generating_pairs(self) -> Iterator[PairBlock]:
-        for pairs in self.inner.generating_pairs():
-            yield self.nearer(pairs)
-        if self.epsilon is None:
+        yield from map(self.nearer, self.inner.generating_pairs())
+        if self._rounded == math.inf:
             return
         for start in range(0, self.inner.size, PAIRS_PER_BLOCK):
             first = np.arange(start, min(start + PAIRS_PER_BLOCK, self.inner.size))
             yield PairBlock(first, np.full(first.size, self.inner.size), np.full(first.size, self._rounded))
+
+    def nearer(self, pairs: PairBlock) -> PairBlock:
+        """Those of these pairs of other elements, see :meth:`nearer_than_through_last`."""
+        kept = self.nearer_than_through_last(pairs.bound)
+        return PairBlock(pairs.first[kept], pairs.second[kept], pairs.bound[kept])
+
+    def nearer_than_through_last(self, bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which bounds between the others the way through the last element does not already give."""
+        return np.asarray(bounds < 2 * self._rounded)
+
+
+@final
+@dataclass(frozen=True)
+class OneMoreMetric(MetricAndOneMore):
+    """The elements of a metric and one more, the last, ε from each of them; or in no relation to them: ε is None.
+
+    Definition: d(i, j) = min(d'(i, j), 2ε), d(i, last) = ε, and ∞ where ε is None. It is the closure of d' and of the
+    bounds ε, for the same reason as :class:`PresenceMetric`; but here the last element is an ordinary one, which data
+    hold and queries count.
+    """
+
+    epsilon: Fraction | None
 
     def certificate(self) -> MetricCertificate:
         parts = (self.inner.certificate(),)
@@ -277,11 +296,6 @@ class OneMoreMetric(Metric):
         reason = f"{epsilon:g} to one element more, so min(d, {2 * epsilon:g}) between the others"
         return MetricCertificate("one more", self.size, reason, parts=parts)
 
-    def nearer(self, pairs: PairBlock) -> PairBlock:
-        """Those pairs of other elements that the way through the last one does not already bound by as little."""
-        kept = pairs.bound < 2 * self._rounded
-        return PairBlock(pairs.first[kept], pairs.second[kept], pairs.bound[kept])
-
     @cached_property
     def _rounded(self) -> float:
         return math.inf if self.epsilon is None else round_down(self.epsilon)
@@ -289,7 +303,7 @@ class OneMoreMetric(Metric):
 
 @final
 @dataclass(frozen=True)
-class PresenceMetric(Metric):
+class PresenceMetric(MetricAndOneMore):
     """The records of a metric and one element more, the last: no record, ε away from each of them.
 
     Definition: d(i, j) = min(d'(i, j), 2ε) for records, d(i, absent) = ε. It is the closure of d' and of the bounds ε:
@@ -300,37 +314,13 @@ class PresenceMetric(Metric):
     an element of its own, where every query has the weight 0.
     """
 
-    inner: Metric
     epsilon: Fraction
-
-    @property
-    def size(self) -> int:
-        return self.inner.size + 1
-
-    def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:
-        first, second = np.broadcast_arrays(np.asarray(i), np.asarray(j))
-        gone = (first == self.inner.size) | (second == self.inner.size)
-        between = self.inner.distance(np.where(gone, 0, first), np.where(gone, 0, second))
-        apart = np.where(gone, self._rounded, np.minimum(between, 2 * self._rounded))
-        return np.where(first == second, 0.0, apart)
-
-    def generating_pairs(self) -> Iterator[PairBlock]:
-        for pairs in self.inner.generating_pairs():
-            nearer = self.nearer_than_through_absence(pairs.bound)
-            yield PairBlock(pairs.first[nearer], pairs.second[nearer], pairs.bound[nearer])
-        for start in range(0, self.inner.size, PAIRS_PER_BLOCK):
-            first = np.arange(start, min(start + PAIRS_PER_BLOCK, self.inner.size))
-            yield PairBlock(first, np.full(first.size, self.inner.size), np.full(first.size, self._rounded))
 
     def certificate(self) -> MetricCertificate:
         require(self.epsilon > 0, f"epsilon is positive, found {self.epsilon}")
         epsilon = float(self.epsilon)
         reason = f"{epsilon:g} to the absent record, so min(d, {2 * epsilon:g}) between the others"
         return MetricCertificate("presence", self.size, reason, parts=(self.inner.certificate(),))
-
-    def nearer_than_through_absence(self, bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which bounds between records the way through the absent record does not already give."""
-        return np.asarray(bounds < 2 * self._rounded)
 
     @cached_property
     def _rounded(self) -> float:

@@ -29,7 +29,7 @@ from dxgeom.metrics.families import PartitionMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.matrices import DenseMetric
 from dxgeom.metrics.metric import Metric, PairBlock, gathered
-from dxgeom.metrics.verification import VerifiedMetric, require_verified, verify
+from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.sealed import Sealed, canonical_digest, sealed
 
 
@@ -172,18 +172,7 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
         _require_separate(pairs, block_of)
     members = sealed(tuple(np.flatnonzero(block_of == block) for block in range(len(names))))
     inner = tuple(
-        verify(
-            _restricted(verified.metric, inside),
-            title=verified.title,
-            fingerprint=verified.fingerprint,
-            budget=verified.budget,
-            data_set=verified.data_set,
-            stated=verified.stated,
-            alike=verified.alike,
-            privacy=verified.privacy,
-            block=canonical_digest("block", verified.records, inside),
-            people=verified.people,
-        )
+        verified.narrowed(_restricted(verified.metric, inside), canonical_digest("block", verified.records, inside))
         for inside in members
     )
     return SeparateBlocks(verified, members, inner, _DOOR)

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
+from dxgeom.metrics.combinations import PresenceMetric
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.generating_pairs import (
     PairClasses,
+    are_many,
     classes_of_records,
     kinds_of_elements,
     least_by_pair,
@@ -74,16 +77,19 @@ def _of_tables(metric: Metric, tables: WeightTables) -> Iterator[Differences]:
     yield from _of_moves(pair_classes_of(metric, tables), tables.count)
     presence = presence_of(metric, tables)
     if presence is not None:
-        columns = classes_of_records(tables).T
+        columns = classes_of_records(tables, extreme=True).T
         yield columns, np.full(len(columns), round_down(presence.epsilon))
 
 
 def kinds_along(metric: Metric, tables: WeightTables) -> tuple[Metric, NDArray[np.int64], NDArray[np.int64]] | None:
     """The metric without attributes that no query looks at, the weights (R, K) of each kind of records, and the kind
-    (N',) of every record that is left; None where record types or kinds are too many to go through one by one."""
+    (N',) of every record that is left; None where record types or kinds are too many to go through one by one, or all
+    are equally far apart and some of very many stand for all."""
     try:
         columns, which = kinds_of_elements(tables)
     except TooLarge:
+        return None
+    if isinstance(metric, PresenceMetric) and isinstance(metric.inner, DiscreteMetric) and are_many(len(columns)):
         return None
     fewer, left = without_idle_attributes(metric, which[None])
     return fewer, columns, left[0]

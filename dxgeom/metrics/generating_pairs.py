@@ -75,13 +75,7 @@ def pairs_of_kinds(metric: Metric, which: NDArray[np.int64]) -> Iterator[PairBlo
             # Where the inner bound is above the ceiling, the same difference comes again with the ceiling.
             yield from pairs_of_kinds(inner, which)
             yield from _all_kinds(which, round_down(epsilon))
-        case PresenceMetric(inner=inner, epsilon=epsilon):
-            for pairs in pairs_of_kinds(inner, which[:-1]):
-                nearer = metric.nearer_than_through_absence(pairs.bound)
-                yield PairBlock(pairs.first[nearer], pairs.second[nearer], pairs.bound[nearer])
-            kinds = _occurring(which[:-1])
-            yield PairBlock(kinds, np.full_like(kinds, which[-1]), np.full(kinds.size, round_down(epsilon)))
-        case OneMoreMetric(inner=inner, epsilon=far):
+        case PresenceMetric(inner=inner, epsilon=far) | OneMoreMetric(inner=inner, epsilon=far):
             yield from map(metric.nearer, pairs_of_kinds(inner, which[:-1]))
             if far is not None:
                 kinds = _occurring(which[:-1])
@@ -228,6 +222,12 @@ KEPT_LIMIT = 5_000_000
 """More pairs than this are not kept at once."""
 _LISTED_TOGETHER = 1000
 """Pairs of up to so many kinds of records are listed."""
+_FEW_PAIRS: Final = 2_000_000
+"""So many are listed as they are: plan files of older versions hold what follows from all of them."""
+_MOST_COMPARED: Final = 1 << 24
+"""Of a grid with more weights than this all cells stay."""
+_PRODUCTS_FIT: Final = 1 << 30
+"""Differences of smaller weights have products that 64 bits hold."""
 
 
 @final
@@ -265,7 +265,8 @@ class PairClasses:
 
 def pair_classes_of(metric: Metric, tables: WeightTables) -> Iterator[PairClasses]:
     """All generating pairs of records that some query can see, in blocks; of equal ones in a block, that with the least
-    bound. Those with the absent record are told by :func:`presence_of`.
+    bound. Where any record may become any other at one distance, those that :func:`extreme_cells` leaves: no norm of a
+    change is larger for another. Pairs with the absent record are told by :func:`presence_of`.
 
     Raises: TooLarge.
     """
@@ -292,7 +293,7 @@ def _nearer(moves: PairClasses, presence: PresenceMetric | None) -> Iterator[Pai
     if presence is None:
         yield moves
         return
-    kept = presence.nearer_than_through_absence(moves.bounds)
+    kept = presence.nearer_than_through_last(moves.bounds)
     if np.any(kept):
         first, second, bounds = moves.first[kept], moves.second[kept], moves.bounds[kept]
         yield replace(moves, first=first, second=second, bounds=bounds)
@@ -330,26 +331,42 @@ def _kept(blocks: Iterable[PairClasses]) -> list[PairClasses]:
     return kept
 
 
-def classes_of_records(tables: WeightTables) -> NDArray[np.int64]:
-    """(K, kinds): the weights of one record of each kind, where records are of one kind when all queries agree on them.
+def classes_of_records(tables: WeightTables, *, extreme: bool = False) -> NDArray[np.int64]:
+    """(K, kinds): the weights of one record of each kind, where records are of one kind when all queries agree on them;
+    of the ``extreme`` kinds only, where all others lie between these.
 
     Raises: TooLarge.
     """
     weights = np.zeros((tables.count, 1), dtype=np.int64)
-    looking = tuple(table for table in tables.tables if table.axes)
-    if looking:
-        shared = on_shared_classes(looking)
-        size = {axis: n for table in shared for axis, n in zip(table.axes, table.weights.shape[1:], strict=True)}
-        axes = tuple(sorted(size))
-        everything = PairClasses(shared, axes, tuple(size[axis] for axis in axes), *NO_PAIRS)
-        cells = _different_cells(everything)
+    grid = _grid_of(tables)
+    if grid is not None:
+        cells = _different_cells(grid)
+        cells = extreme_cells(grid, cells) if extreme else cells
         weights = np.zeros((tables.count, len(cells)), dtype=np.int64)
-        for table in shared:
-            weights[table.queries] = everything.columns(table, cells).T
+        for table in grid.tables:
+            weights[table.queries] = grid.columns(table, cells).T
     for table in tables.tables:
         if not table.axes:
             weights[table.queries] = table.flat
     return weights
+
+
+def _grid_of(tables: WeightTables) -> PairClasses | None:
+    """The grid of all classes that any query tells apart, without a pair; None where none looks at an attribute."""
+    looking = tuple(table for table in tables.tables if table.axes)
+    if not looking:
+        return None
+    shared = on_shared_classes(looking)
+    size = {axis: n for table in shared for axis, n in zip(table.axes, table.weights.shape[1:], strict=True)}
+    axes = tuple(sorted(size))
+    return PairClasses(shared, axes, tuple(size[axis] for axis in axes), *NO_PAIRS)
+
+
+def cells_beside_nobody(tables: WeightTables, cells: int) -> NDArray[np.int64]:
+    """Which of all ``cells`` of the grid of classes are pairs with the absent record: all; or where these are many, the
+    extreme ones, since what one record adds is largest there."""
+    grid = _grid_of(tables) if are_many(cells) else None
+    return np.arange(cells) if grid is None else extreme_cells(grid, np.arange(cells))
 
 
 def kinds_of_elements(tables: WeightTables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -440,7 +457,8 @@ def _moves(run: _Run, tables: WeightTables) -> Iterator[PairClasses]:
     axes = tuple(axis for axis in sorted(classes) if axis in run.axes)
     shape = tuple(int(classes[axis].max()) + 1 for axis in axes)
     if isinstance(run.metric, DiscreteMetric):
-        which = _different_cells(PairClasses(shared, axes, shape, *NO_PAIRS))
+        grid = PairClasses(shared, axes, shape, *NO_PAIRS)
+        which = extreme_cells(grid, _different_cells(grid))
     else:
         which = _cell_of_record(classes, axes, run.axes, tuple(tables.shape[axis] for axis in run.axes))
     for block in pairs_of_kinds(run.metric, which):
@@ -474,6 +492,54 @@ def _different_cells(moves: PairClasses) -> NDArray[np.int64]:
         _, own = kinds_of_rows(moves.columns(table, cells).reshape(len(cells), -1))
         kinds.append(own.reshape(sizes))
     return first_of_each_kind(moves.shape, kinds)
+
+
+def extreme_cells(grid: PairClasses, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of these cells those between which, in what any table weighs there, all others lie.
+
+    Where any record may become any other at one distance, a norm is largest between two of them, for it is convex: no
+    other pair has to be looked at. A cell is left out only where it lies on the line of two that stay, along one
+    attribute and at the same place of it in all tables, shown in integers; in doubt it stays.
+    """
+    length = sum(math.prod(table.flat.shape) // _seen(grid, table) for table in grid.tables)
+    total = math.prod(grid.shape)
+    if not are_many(len(cells)) or total * length > _MOST_COMPARED:
+        return cells
+    everywhere = np.arange(total)
+    values = np.concatenate([grid.columns(table, everywhere).reshape(total, -1) for table in grid.tables], axis=1)
+    if np.abs(values).max(initial=0) >= _PRODUCTS_FIT:
+        return cells
+    left = np.zeros(total, dtype=np.bool_)
+    left[cells] = True
+    values, left = values.reshape(*grid.shape, -1), left.reshape(grid.shape)
+    for axis in range(len(grid.shape)):
+        along, there = np.moveaxis(values, axis, -2), np.moveaxis(left, axis, -1)
+        for place in np.ndindex(along.shape[:-2]):
+            alive = np.flatnonzero(there[place])
+            if len(alive) > 2:
+                there[place][alive[_between(along[place][alive])]] = False
+    return np.flatnonzero(left)
+
+
+def are_many(kinds: int) -> bool:
+    """Whether not all pairs of so many kinds of records are listed where some stand for all."""
+    return kinds**2 > 2 * _FEW_PAIRS
+
+
+def _seen(grid: PairClasses, table: WeightTable) -> int:
+    """How many cells of the grid's attributes a table tells apart."""
+    return math.prod(size for axis, size in zip(grid.axes, grid.shape, strict=True) if axis in table.axes)
+
+
+def _between(points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(n,): which of the points (n, L) lie on the line between the two that are furthest apart in some coordinate."""
+    spread = np.ptp(points, axis=0)
+    along = points[:, spread.argmax()]
+    low, high = int(along.argmin()), int(along.argmax())
+    steps = points - points[low]
+    inside = np.asarray(np.all((along - along[low])[:, None] * steps[high] == spread.max() * steps, axis=1))
+    inside[[low, high]] = False
+    return inside
 
 
 def refuse_cells(cells: int) -> None:

@@ -18,6 +18,7 @@ from dxgeom.metrics.differences import SEPARATES_THE_SAME, kinds_along, refuse_w
 from dxgeom.metrics.generating_pairs import (
     Kinds,
     PairClasses,
+    cells_beside_nobody,
     distinct,
     least_by_pair,
     pair_classes_of,
@@ -28,7 +29,7 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.near_places import TREE_FROM, few_kinds, near_pairs
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.restriction import without_idle_attributes
-from dxgeom.numeric.arrays import distinct_rows
+from dxgeom.numeric.arrays import FITS, distinct_rows
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up, round_down
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.weight_tables import WeightTables
@@ -241,7 +242,7 @@ def _of_tables(metric: Metric, tables: WeightTables) -> Kinds:
     axes, shared = tables.shared
     shape = tuple(int(own.max()) + 1 for own in shared)
     nobody = math.prod(shape)
-    if nobody >= 2**62:
+    if nobody >= FITS:
         raise TooLarge("the queries tell too many kinds of records apart to number them")
     presence = presence_of(metric, tables)
     if presence is not None:  # every cell is of a pair with nobody
@@ -251,7 +252,8 @@ def _of_tables(metric: Metric, tables: WeightTables) -> Kinds:
         for moves in pair_classes_of(metric, tables)
         for block in _placed(moves, dict(zip(axes, shared, strict=True)), shape)
     )
-    triples = _gathered(chain(blocks, _with_nobody(presence, nobody)))
+    beside = () if presence is None else (_with_nobody(presence, nobody, cells_beside_nobody(tables, nobody)),)
+    triples = _gathered(chain(blocks, beside))
     used, ends = np.unique(np.concatenate(triples[:2]), return_inverse=True)
     _refuse_entries(len(used), tables.count)
     there = used[used < nobody]  # the absent record is behind all others
@@ -267,12 +269,9 @@ def _of_tables(metric: Metric, tables: WeightTables) -> Kinds:
     return Kinds(columns, ends[0], ends[1], triples[2])
 
 
-def _with_nobody(presence: PresenceMetric | None, nobody: int) -> Iterator[_Triple]:
-    """Each cell, as a pair with the absent record."""
-    if presence is None:
-        return
-    cells = np.arange(nobody)
-    yield cells, np.full_like(cells, nobody), np.full(nobody, round_down(presence.epsilon))
+def _with_nobody(presence: PresenceMetric, nobody: int, cells: NDArray[np.int64]) -> _Triple:
+    """These cells, as pairs with the absent record."""
+    return cells, np.full_like(cells, nobody), np.full(len(cells), round_down(presence.epsilon))
 
 
 _Triple: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]

@@ -127,6 +127,13 @@ class VerifiedMetric(Displayed):
         named = canonical_digest("metric on records", self.fingerprint, universe.digest)
         return replace(self, fingerprint=named, universe=universe, people=_people_of(universe), door=_DOOR)
 
+    def narrowed(self, metric: Metric, block: str | None = None) -> VerifiedMetric:
+        """What ``metric``, proved here, says of the same people on the same account: of some of the records, which
+        ``block`` names, or of one attribute. Raises: as :func:`verify`."""
+        _require_known(metric)
+        proof = metric.certificate()
+        return replace(self, metric=metric, certificate=proof, universe=None, block=block, door=_DOOR)
+
     def about(self, data_set: DataSet) -> VerifiedMetric:
         """The same metric about these data. What it says of them already stays: a name or an edition is only added.
 

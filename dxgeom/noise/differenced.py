@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -13,8 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.round_bodies import Ellipsoid
-from dxgeom.noise.gaussian import GaussianNoise, exact_normals, normals, words_for
-from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, exact_normals, normals, words_for
 from dxgeom.noise.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import freeze_arrays
@@ -22,7 +20,7 @@ from dxgeom.numeric.sealed import freeze_arrays
 
 @final
 @dataclass(frozen=True, eq=False)
-class DifferencedNormals(NoiseLaw):
+class DifferencedNormals(NormalsOfTables):
     """V = scale·(D ⊗ … ⊗ D)·N, N a standard normal number in each cell of a table with these ``sizes``, and D takes
     every line of cells to what its second, third, … entry is above its first.
 
@@ -52,13 +50,7 @@ class DifferencedNormals(NoiseLaw):
         return math.prod(size - 1 for size in self.shape)
 
     @property
-    def body(self) -> None:
-        """Known as a projection only, that of a ball."""
-        return
-
-    @property
     def inner(self) -> GaussianNoise:
-        """The normal numbers in the cells, of which V is the image under ``map``."""
         return GaussianNoise(Ellipsoid(self.scale * np.eye(math.prod(self.shape))))
 
     @property
@@ -68,14 +60,6 @@ class DifferencedNormals(NoiseLaw):
         for size in self.shape:
             image = np.asarray(np.kron(image, np.hstack([-np.ones((size - 1, 1)), np.eye(size - 1)])), dtype=np.float64)
         return image
-
-    @property
-    def concentrated(self) -> bool:
-        return True
-
-    @property
-    def normal(self) -> bool:
-        return True
 
     @property
     def second_moment(self) -> NDArray[np.float64]:
@@ -107,9 +91,6 @@ class DifferencedNormals(NoiseLaw):
         slack = (float(self.sizes.sum()) + 2.0 ** len(self.sizes) * self.dimension + 16) * 2.0**-51 * plain
         return np.asarray((lengths + slack + np.linalg.norm(errors, axis=1)) / self.scale * (1 + 2.0**-50))
 
-    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner.projection(onto @ self.map)
-
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         drawn = generator.standard_normal((count, *self.shape))
         return self.scale * _differences(drawn, 1).reshape(count, -1)
@@ -132,11 +113,6 @@ class DifferencedNormals(NoiseLaw):
             return [value * arb(self.scale) for value in _differences(drawn, 1).ravel()]
 
         return evaluate
-
-    @classmethod
-    def for_body(cls, body: object, law_of: Callable[..., NoiseLaw]) -> None:
-        """None: its noise is asked for by name."""
-        return
 
 
 def _differences(table: NDArray[Any], first: int) -> NDArray[Any]:

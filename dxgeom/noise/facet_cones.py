@@ -55,10 +55,6 @@ class FacetConeNoise(NoiseLaw):
         return self.body.facets
 
     @property
-    def second_moment(self) -> NDArray[np.float64]:
-        return self.body.noise_second_moment
-
-    @property
     def amplitude(self) -> float:
         return float(np.abs(self._vertices).max()) * self.dimension * self.body.inflation
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
@@ -70,9 +71,21 @@ def exact_normals(uniforms: list[arb], size: int) -> list[arb]:
     return [length * part for length, turn in both for part in (turn.cos(), turn.sin())][:size]
 
 
+class NormalLaw(NoiseLaw, ABC):
+    """V is a linear image of normal numbers: it hides shifts in the concentrated sense alone."""
+
+    @property
+    def concentrated(self) -> bool:
+        return True
+
+    @property
+    def normal(self) -> bool:
+        return True
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class GaussianNoise(NoiseLaw):
+class GaussianNoise(NormalLaw):
     """V = axes·N, N standard normal in ℝᵐ: covariance Σ = axes·axesᵀ.
 
     A shift w makes D_α(V + w‖V) = α·‖w‖²/2 for every α > 1, with ‖w‖ = √(wᵀΣ⁻¹w) = ‖axes⁻¹w‖₂ the norm of ``body``,
@@ -85,14 +98,6 @@ class GaussianNoise(NoiseLaw):
     """
 
     body: Ellipsoid
-
-    @property
-    def concentrated(self) -> bool:
-        return True
-
-    @property
-    def normal(self) -> bool:
-        return True
 
     @property
     def second_moment(self) -> NDArray[np.float64]:
@@ -117,3 +122,24 @@ class GaussianNoise(NoiseLaw):
 
     def _evaluate(self, uniforms: list[arb]) -> list[arb]:
         return sums_of(self.body.axes.tolist(), exact_normals(uniforms, self.dimension))
+
+
+class NormalsOfTables(NormalLaw):
+    """The image, under a map, of normal numbers in the cells of a table: known as a projection only, that of a ball."""
+
+    @property
+    def body(self) -> None:
+        return
+
+    @property
+    @abstractmethod
+    def inner(self) -> GaussianNoise:
+        """The normal numbers in the cells, of which V is the image under ``map``."""
+
+    @property
+    @abstractmethod
+    def map(self) -> NDArray[np.float64]:
+        """(m, cells)."""
+
+    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.projection(onto @ self.map)

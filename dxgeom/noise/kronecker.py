@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
-from dxgeom.noise.gaussian import GaussianNoise, exact_normals, normals, words_for
-from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, exact_normals, normals, words_for
 from dxgeom.noise.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, freeze_arrays, sealed
@@ -23,7 +21,7 @@ from dxgeom.numeric.sealed import cached_property, freeze_arrays, sealed
 
 @final
 @dataclass(frozen=True, eq=False)
-class KroneckerNormals(NoiseLaw):
+class KroneckerNormals(NormalsOfTables):
     """V = (M₁ ⊗ … ⊗ M_k)·(spreads ∘ N), N a standard normal number in each cell of a table with the maps' columns.
 
     ``maps``: float64, each square, or of rank as many as its rows; where it is wide, ``spreads`` (k axes) are alike
@@ -55,13 +53,7 @@ class KroneckerNormals(NoiseLaw):
         return math.prod(len(one) for one in self.maps)
 
     @property
-    def body(self) -> None:
-        """Known as a projection only, that of a ball."""
-        return
-
-    @property
     def inner(self) -> GaussianNoise:
-        """The normal numbers in the cells, of which V is the image under ``map``."""
         return GaussianNoise(Ellipsoid(np.eye(math.prod(self.shape))))
 
     @property
@@ -71,14 +63,6 @@ class KroneckerNormals(NoiseLaw):
         for one in self.maps:
             whole = np.asarray(np.kron(whole, one), dtype=np.float64)
         return np.asarray(whole * np.broadcast_to(self.spreads, self.shape).ravel())
-
-    @property
-    def concentrated(self) -> bool:
-        return True
-
-    @property
-    def normal(self) -> bool:
-        return True
 
     @property
     def second_moment(self) -> NDArray[np.float64]:
@@ -111,9 +95,6 @@ class KroneckerNormals(NoiseLaw):
         lengths = ((np.abs(table) + off) / self.spreads).reshape(len(shifts), -1)
         return lengths_rounded_up(lengths, lengths * 2.0**-50)
 
-    def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner.projection(onto @ self.map)
-
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         drawn = generator.standard_normal((count, *self.shape)) * self.spreads
         return _along(self.maps, drawn).reshape(count, -1)
@@ -139,11 +120,6 @@ class KroneckerNormals(NoiseLaw):
             return list(_along(balls, drawn * spreads.reshape(self.spreads.shape)).ravel())
 
         return evaluate
-
-    @classmethod
-    def for_body(cls, body: object, law_of: Callable[..., NoiseLaw]) -> None:
-        """None: its noise is asked for by name."""
-        return
 
 
 def _fits(one: NDArray[np.float64], length: int) -> bool:

@@ -44,9 +44,9 @@ class NoiseLaw(DefinedByNumbers):
             """
 
     @property
-    @abstractmethod
     def second_moment(self) -> NDArray[np.float64]:
-        """E[V Vᵀ], (m, m), exact up to the rounding of float64."""
+        """E[V Vᵀ], (m, m), exact up to the rounding of float64; here of the density ∝ e^(−‖v‖_K)."""
+        return self.known_body.noise_second_moment
 
     def variances_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """(K,): E[(r·V)²] of each of the ``rows`` (K, m), up to the rounding of float64."""

@@ -91,10 +91,6 @@ class RejectionNoise(NoiseLaw):
         return (self.body,)
 
     @property
-    def second_moment(self) -> NDArray[np.float64]:
-        return self.body.noise_second_moment
-
-    @property
     def amplitude(self) -> float:
         return self.envelope.amplitude
 

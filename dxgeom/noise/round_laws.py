@@ -39,10 +39,6 @@ class BoxNoise(NoiseLaw):
         return cls(Box(body.powers.radii))
 
     @property
-    def second_moment(self) -> NDArray[np.float64]:
-        return self.body.noise_second_moment
-
-    @property
     def amplitude(self) -> float:
         return float(self.body.half_widths.max()) * (self.body.dimension + 1)
 
@@ -164,10 +160,6 @@ class EllipsoidNoise(NoiseLaw):
     @classmethod
     def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> EllipsoidNoise | None:
         return None if body.axes_of_ball is None else cls(Ellipsoid(body.axes_of_ball))
-
-    @property
-    def second_moment(self) -> NDArray[np.float64]:
-        return self.body.noise_second_moment
 
     @property
     def amplitude(self) -> float:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 LARGEST = 2**63 - 1
 """The most records a histogram can hold."""
+FITS = 2**62
+"""Whole numbers below it, and the sum of two of them, are of 64 bits."""
 _LIMB = 32
 _NARROWEST = 8
 
@@ -63,7 +65,6 @@ def summed_by_class(grid: NDArray[Any], axis: int, classes: NDArray[np.int64] | 
     return added.reshape(*grid.shape[:axis], count, *grid.shape[axis + 1 :])
 
 
-_CODES_BELOW = 2**62
 _SHORT = 64
 """Longer rows are hashed rather than coded column by column."""
 
@@ -89,7 +90,7 @@ def _codes(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     codes, count = np.zeros(len(rows), dtype=np.int64), 1
     for place, column in enumerate(rows.T):
         low, high = int(column.min()), int(column.max())
-        if count * (high - low + 1) >= _CODES_BELOW:
+        if count * (high - low + 1) >= FITS:
             codes, count = _ranks(codes, count)
             tied = np.bincount(codes)[codes] > 1
             if 2 * np.count_nonzero(tied) <= len(rows):

@@ -15,11 +15,11 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, QueryChange
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER
+from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, proved_along
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL
-from dxgeom.mechanisms.parts.table_candidates import marginal_space, proved, proved_along
+from dxgeom.mechanisms.parts.table_candidates import marginal_space, proved
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.law import NoiseLaw

@@ -15,8 +15,9 @@ from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scal
 from dxgeom.plan_files.sources import require_same_errors
 from dxgeom.plan_files.text.exact_text import figure_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
-from dxgeom.planner.boxes.box_plan import BoxPlan
 from dxgeom.planner.boxes.choosing import boxes_of_scales
+from dxgeom.planner.noise_in_parts import BOXES
+from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.workloads.box_queries import MOST_BOXES, BoxQueries
 
@@ -72,13 +73,13 @@ class BoxPlanDocument(BaseModel):
 
 
 @final
-class BoxCodec(Codec[BoxPlan]):
+class BoxCodec(Codec):
     """Plans of boxes: trees, lines and scales are the file's, and they are proved to be enough for what the policy
     protects, every budget in integers."""
 
-    planned, document = BoxPlan, BoxPlanDocument
+    planned, document = BOXES, BoxPlanDocument
 
-    def fields(self, plan: BoxPlan, policy: Policy) -> dict[str, Any]:
+    def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:
         asked, measured = plan.queries, plan.mechanism.factors
         boxes = {
             "attributes": [asked.universe.names[one.axis] for one in asked.columns],
@@ -97,14 +98,14 @@ class BoxCodec(Codec[BoxPlan]):
         errors = [repr(error) for error in plan.rmse().tolist()]
         return {"boxes": boxes, "objective": plan.objective, "box_noise": noise, "errors": errors}
 
-    def rebuilt(self, said: BoxPlanDocument, policy: Policy) -> BoxPlan:
+    def rebuilt(self, said: BoxPlanDocument, policy: Policy) -> Plan:
         queries = _queries(said.boxes, policy)
         factors = measured_of(said.box_noise.measured, queries.merged.sizes, "box_noise.measured")
         scales = scales_of(said.box_noise.scales, "box_noise.scales")
         with refused_as("DX306", "box_noise"):
             return boxes_of_scales(policy.compile(), queries, said.objective, said.box_noise.name, factors, scales)
 
-    def require_errors(self, said: BoxPlanDocument, plan: BoxPlan) -> None:
+    def require_errors(self, said: BoxPlanDocument, plan: Plan) -> None:
         require_same_errors(said.errors, plan, "box")
 
 
@@ -135,4 +136,4 @@ def _figures(texts: list[str], place: str) -> tuple[Fraction, ...]:
     return tuple(figure_of(one, f"{place}[{number}]") for number, one in enumerate(texts))
 
 
-BOXES: Final = BoxCodec()
+CODEC: Final = BoxCodec()

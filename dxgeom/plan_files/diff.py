@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, final
+from typing import Any, NamedTuple, final
 
+from dxgeom.plan_files.codec import codec_of_plan
 from dxgeom.plan_files.document import path_text
-from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.plan import Plan
 
 _LONGEST = 60
 _SAME = 1e-9
-_DECIDED: Final = {"objective": "objective", "forms": "forms", "parts": "tasks"}
-"""Fields of files that say what was decided, and what they are called in words."""
 
 
 class ErrorChange(NamedTuple):
@@ -48,7 +47,7 @@ class PlanDifferences:
         }
 
 
-def differences(old: Releasable[Any], new: Releasable[Any]) -> PlanDifferences:
+def differences(old: Plan, new: Plan) -> PlanDifferences:
     """What differs between two plans: what their policies and queries say, the mechanism, the spend, each error."""
     return PlanDifferences(
         tuple(_of_policies(old, new)),
@@ -58,7 +57,7 @@ def differences(old: Releasable[Any], new: Releasable[Any]) -> PlanDifferences:
     )
 
 
-def _of_policies(old: Releasable[Any], new: Releasable[Any]) -> Iterator[str]:
+def _of_policies(old: Plan, new: Plan) -> Iterator[str]:
     before, after = old.document.policy, new.document.policy
     changed = [*_changes(before.written, after.written, ()), *_of_files(before.files, after.files)]
     if old.policy.fingerprint != new.policy.fingerprint:
@@ -68,7 +67,7 @@ def _of_policies(old: Releasable[Any], new: Releasable[Any]) -> Iterator[str]:
     yield from (f"policy: {change}" for change in changed)
 
 
-def _of_queries(old: Releasable[Any], new: Releasable[Any]) -> Iterator[str]:
+def _of_queries(old: Plan, new: Plan) -> Iterator[str]:
     asked, then = old.queries.names, new.queries.names
     before_names, after_names = set(asked), set(then)
     yield from (f"queries: '{name}' is no longer asked" for name in asked if name not in after_names)
@@ -88,7 +87,7 @@ def _of_queries(old: Releasable[Any], new: Releasable[Any]) -> Iterator[str]:
     yield from (f"queries: {change}" for change in changed)
 
 
-def _of_boxes(old: Releasable[Any], new: Releasable[Any]) -> Iterator[str]:
+def _of_boxes(old: Plan, new: Plan) -> Iterator[str]:
     before, after = old.document.boxes, new.document.boxes
     for what in ("importance", "errors", "records"):
         was, now = getattr(before, what), getattr(after, what)
@@ -96,21 +95,22 @@ def _of_boxes(old: Releasable[Any], new: Releasable[Any]) -> Iterator[str]:
             yield from (f"queries: {change}" for change in _changes(was, now, (what,)))
 
 
-def _of_mechanisms(old: Releasable[Any], new: Releasable[Any]) -> Iterator[str]:
+def _of_mechanisms(old: Plan, new: Plan) -> Iterator[str]:
     before, after = old.mechanism, new.mechanism
     if before.name != after.name:
         yield f"mechanism: was {before.name} and is {after.name}"
     elif before.fingerprint != after.fingerprint:
         yield f"mechanism: {after.name} as before, with other numbers"
-    said, then = old.document.model_dump(), new.document.model_dump()
-    if type(old.document) is type(new.document):
-        for name in (name for name in _DECIDED if name in said):
-            yield from (f"{_DECIDED[name]}: {change}" for change in _changes(said[name], then[name], ()))
+    codec = codec_of_plan(old)
+    if codec is not None and codec is codec_of_plan(new):
+        said, then = old.document.model_dump(), new.document.model_dump()
+        for name, word in codec.decided_by.items():
+            yield from (f"{word}: {change}" for change in _changes(said[name], then[name], ()))
     if old.spend != new.spend:
         yield f"spend: was {_told(old.spend)} and is {_told(new.spend)}"
 
 
-def _of_errors(old: Releasable[Any], new: Releasable[Any]) -> Iterator[ErrorChange]:
+def _of_errors(old: Plan, new: Plan) -> Iterator[ErrorChange]:
     before, after = _errors(old), _errors(new)
     for name in dict.fromkeys((*before, *after)):
         was, now = before.get(name), after.get(name)
@@ -118,10 +118,9 @@ def _of_errors(old: Releasable[Any], new: Releasable[Any]) -> Iterator[ErrorChan
             yield ErrorChange(name, was, now)
 
 
-def _errors(plan: Releasable[Any]) -> dict[str, float]:
+def _errors(plan: Plan) -> dict[str, float]:
     """By query, of noise on listed ones; what quantiles are off by has no such number, and tasks say theirs."""
-    of_each = hasattr(plan.document, "mechanism")
-    return dict(zip(plan.queries.names, plan.rmse().tolist(), strict=True)) if of_each else {}
+    return dict(zip(plan.queries.names, plan.rmse().tolist(), strict=True)) if plan.answers_a_list else {}
 
 
 def _error_in_words(change: ErrorChange) -> str:

@@ -17,6 +17,7 @@ from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.kind import Planning
+from dxgeom.planner.listed_plan import LISTED, listed_plan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.wish import Wish
 from dxgeom.policy.policy import Policy
@@ -36,10 +37,10 @@ class NoisePart(BaseModel):
 
 
 @final
-class ListedCodec(PartCodec[Plan]):
+class ListedCodec(PartCodec):
     """Plans of noise on a list of queries: the law has the file's numbers."""
 
-    planned, document, part = Plan, PlanDocument, NoisePart
+    planned, document, part = LISTED, PlanDocument, NoisePart
     missing = "there is noise for a task of counts and sums"
 
     def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def _rebuilt(
     objective = objective_of(said.objective, queries.count)
     with refused_as("DX307", "records"):
         number = public_records(how.metric, queries, how.wish.records)
-    return Plan(how.metric, queries, objective, mechanism, search, number)
+    return listed_plan(how.metric, queries, objective, mechanism, search, number)
 
 
-LISTED: Final = ListedCodec()
+CODEC: Final = ListedCodec()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from dxgeom.arguments import require
 from dxgeom.plan_files.codec import loaded
 from dxgeom.plan_files.text.json_text import read_document
 from dxgeom.plan_files.wrong import told_as
-from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.plan import Plan
 
 
-def load_plan(path: str | os.PathLike[str]) -> Releasable[Any]:
+def load_plan(path: str | os.PathLike[str]) -> Plan:
     """Read a plan file, whoever wrote it.
 
     The policy is compiled and the queries are read anew from what the file says, the sensitivity and the lattice are

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,7 +13,8 @@ from dxgeom.plan_files.document import Digest, PolicyPart, QueriesPart, Rational
 from dxgeom.plan_files.text.exact_text import rational_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.kind import Planning
-from dxgeom.planner.quantile_plan import QuantilePlan, plan_quantiles
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.quantile_plan import QUANTILES, plan_quantiles
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.quantile_queries import QuantileQueries
 
@@ -49,17 +51,18 @@ class FormsPart(BaseModel):
 
 
 @final
-class QuantileCodec(PartCodec[QuantilePlan]):
+class QuantileCodec(PartCodec):
     """Plans of quantiles: the forms are the file's."""
 
-    planned, document, part = QuantilePlan, QuantilePlanDocument, FormsPart
+    planned, document, part = QUANTILES, QuantilePlanDocument, FormsPart
+    decided_by = MappingProxyType({"forms": "forms"})
     missing = "there are forms for each query of quantiles"
 
-    def fields(self, plan: QuantilePlan, policy: Policy) -> dict[str, Any]:
+    def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:
         queries = written_queries(plan.queries, plan.records, "quantile queries")
         return {"queries": queries, **self.decided(plan), "compared_at_spend": str(plan.compared_at)}
 
-    def rebuilt(self, said: QuantilePlanDocument, policy: Policy) -> QuantilePlan:
+    def rebuilt(self, said: QuantilePlanDocument, policy: Policy) -> Plan:
         queries = read_as(QuantileQueries, said.queries, policy, "quantile queries", _OTHERS)
         if len(said.forms) != len(queries.asked):
             raise Wrong("DX302", "forms", "there are forms for each query")
@@ -69,14 +72,14 @@ class QuantileCodec(PartCodec[QuantilePlan]):
                 policy.compile(), queries, records=said.queries.records, spend=spend, forms=said.forms
             )
 
-    def decided(self, plan: QuantilePlan) -> dict[str, Any]:
+    def decided(self, plan: Plan) -> dict[str, Any]:
         return {"forms": [list(part.forms) for part in plan.parts]}
 
-    def rebuilt_part(self, said: FormsPart, question: QuantileQueries, how: Planning) -> QuantilePlan:
+    def rebuilt_part(self, said: FormsPart, question: QuantileQueries, how: Planning) -> Plan:
         if len(said.forms) != len(question.asked):
             raise Wrong("DX302", "", self.missing)
         with refused_as("DX305", "forms"):
             return plan_quantiles(how.metric, question, records=how.wish.records, forms=said.forms)
 
 
-QUANTILES: Final = QuantileCodec()
+CODEC: Final = QuantileCodec()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, cast
 
 from dxgeom.arguments import described, require
 from dxgeom.errors import DataError, WrongArgument
@@ -14,19 +13,17 @@ from dxgeom.plan_files.sources import sealed_text
 from dxgeom.plan_files.text.json_text import document_of_text
 from dxgeom.plan_files.wrong import told_as
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
-
-Kept = TypeVar("Kept", bound=Releasable[Any])
 
 
 def save_plan(
-    plan: Kept,
+    plan: Plan,
     path: str | os.PathLike[str],
     *,
     policy: Policy,
     spend: Amount | None = None,
-) -> Kept:
+) -> Plan:
     """Write all that decides the law of a plan's releases to a new file, and nothing private.
 
     Args: ``policy``: the one that the plan's metric was compiled from. ``spend``: what a release of the file is to use
@@ -35,13 +32,13 @@ def save_plan(
     Raises: UnsupportedCombination for another policy, or noise that no file can hold; TooLarge for queries made in
     Python with more than a million weights; DataError for a file that exists, or cannot be written.
     """
-    require(plan, Releasable, "plan", "make one with dx.plan")
+    require(plan, Plan, "plan", "make one with dx.plan")
     require(path, (str, os.PathLike), "path", "name the new file")
     require(policy, Policy, "policy", "give the policy that was compiled for this plan")
     require(spend, (NoneType, *Amount.__args__), "spend", "give a number such as 0.25 or '1/4', or leave it out")
     text = plan_text(plan.plan, policy, spend)
     with told_as(os.fspath(path)):
-        again = cast(Kept, loaded(document_of_text(text)))
+        again = loaded(document_of_text(text))
     try:
         with Path(path).open("x", encoding="ascii", newline="\n") as file:
             file.write(text)
@@ -52,7 +49,7 @@ def save_plan(
     return again
 
 
-def plan_text(plan: Releasable[Any], policy: Policy, spend: Amount | None = None) -> str:
+def plan_text(plan: Plan, policy: Policy, spend: Amount | None = None) -> str:
     """The text of the file. Raises: as :func:`save_plan`."""
     codec = codec_of_plan(plan)
     if codec is None:

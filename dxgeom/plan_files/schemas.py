@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Literal, final
+from typing import Any, Final, Literal, Union, final
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from dxgeom.plan_files.box_plans import BoxPlanDocument
 from dxgeom.plan_files.document import PlanDocument
@@ -79,27 +79,6 @@ class ReleasedPolicyForm(BaseModel):
 
 
 @final
-class ReleaseForm(BaseModel):
-    """A release of answers to queries; later versions may say more of it."""
-
-    model_config = _OPEN
-
-    format: Literal["dxgeom release 1"]
-    answers: list[AnswerForm]
-    level: float
-    spent: str
-    remaining: str
-    records: int | None
-    dropped_rows: int | None
-    mechanism: str
-    time: str
-    secure_randomness: bool
-    policy: ReleasedPolicyForm
-    queries_fingerprint: str
-    plan_fingerprint: str
-
-
-@final
 class QuantileForm(BaseModel):
     """One quantile; later versions may say more of it."""
 
@@ -114,27 +93,6 @@ class QuantileForm(BaseModel):
 
 
 @final
-class QuantileReleaseForm(BaseModel):
-    """A release of quantiles; later versions may say more of it."""
-
-    model_config = _OPEN
-
-    format: Literal["dxgeom release 1"]
-    quantiles: list[QuantileForm]
-    statements: list[str] = Field(description="What holds of each query's errors, whatever the data.")
-    spent: str
-    remaining: str
-    records: int | None
-    dropped_rows: int | None
-    mechanism: str
-    time: str
-    secure_randomness: bool
-    policy: ReleasedPolicyForm
-    queries_fingerprint: str
-    plan_fingerprint: str
-
-
-@final
 class BoundedForm(BaseModel):
     """An answer of synthetic records; later versions may say more of it."""
 
@@ -143,29 +101,6 @@ class BoundedForm(BaseModel):
     name: str
     value: float
     bound: float | None = Field(description="It is not further from the truth; null where nothing is proved.")
-
-
-@final
-class SyntheticReleaseForm(BaseModel):
-    """A release of synthetic records; later versions may say more of it."""
-
-    model_config = _OPEN
-
-    format: Literal["dxgeom release 1"]
-    answers: list[BoundedForm]
-    level: float
-    bounds: str
-    rows: int
-    spent: str
-    remaining: str
-    records: int | None
-    dropped_rows: int | None
-    mechanism: str
-    time: str
-    secure_randomness: bool
-    policy: ReleasedPolicyForm
-    queries_fingerprint: str
-    plan_fingerprint: str
 
 
 @final
@@ -180,24 +115,44 @@ class TaskForm(BaseModel):
     spent: str
 
 
-@final
-class TaskReleaseForm(BaseModel):
-    """A release of several tasks; later versions may say more of it."""
+_CHARGED: Final[dict[str, Any]] = {
+    "spent": (str, ...),
+    "remaining": (str, ...),
+    "records": (int | None, ...),
+    "dropped_rows": (int | None, ...),
+    "mechanism": (str, ...),
+    "time": (str, ...),
+    "secure_randomness": (bool, ...),
+    "policy": (ReleasedPolicyForm, ...),
+    "queries_fingerprint": (str, ...),
+    "plan_fingerprint": (str, ...),
+}
+"""What every release says of itself, whatever it answers."""
 
-    model_config = _OPEN
 
-    format: Literal["dxgeom release 1"]
-    tasks: list[TaskForm]
-    spent: str
-    remaining: str
-    records: int | None
-    dropped_rows: int | None
-    mechanism: str
-    time: str
-    secure_randomness: bool
-    policy: ReleasedPolicyForm
-    queries_fingerprint: str
-    plan_fingerprint: str
+def _release_form(name: str, of: str, **answered: Any) -> Any:
+    """The form of a release, between the format and what every release says."""
+    doc = f"A release of {of}; later versions may say more of it."
+    began: Any = {"format": (Literal["dxgeom release 1"], ...)}
+    return create_model(name, __config__=_OPEN, __doc__=doc, **began, **answered, **_CHARGED)
+
+
+_PROVED: Final = Field(description="What holds of each query's errors, whatever the data.")
+RELEASES: Final = (
+    _release_form("ReleaseForm", "answers to queries", answers=(list[AnswerForm], ...), level=(float, ...)),
+    _release_form(
+        "QuantileReleaseForm", "quantiles", quantiles=(list[QuantileForm], ...), statements=(list[str], _PROVED)
+    ),
+    _release_form("TaskReleaseForm", "several tasks", tasks=(list[TaskForm], ...)),
+    _release_form(
+        "SyntheticReleaseForm",
+        "synthetic records",
+        answers=(list[BoundedForm], ...),
+        level=(float, ...),
+        bounds=(str, ...),
+        rows=(int, ...),
+    ),
+)
 
 
 def plan_schema() -> dict[str, Any]:
@@ -224,7 +179,7 @@ def plan_schema() -> dict[str, Any]:
 
 def release_schema() -> dict[str, Any]:
     """The JSON Schema of releases of answers to queries, of quantiles, and of several tasks."""
-    return _schema_of(ReleaseForm | QuantileReleaseForm | TaskReleaseForm | SyntheticReleaseForm, "dxgeom release")
+    return _schema_of(Union[RELEASES], "dxgeom release")  # noqa: UP007 (of what was made)
 
 
 def certificate_schema() -> dict[str, Any]:

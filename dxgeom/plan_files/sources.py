@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -16,14 +16,12 @@ from dxgeom.plan_files.document import FORMAT, PolicyPart
 from dxgeom.plan_files.text.json_text import digest_of, document_text
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.releases.releasable import PlanFile, Releasable
-from dxgeom.planner.releases.structured_plan import StructuredPlan
+from dxgeom.planner.plan import Plan, PlanFile
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.text import FolderInMemory
 from dxgeom.policy.source.yaml_tree import files, folder_with, written
 from dxgeom.universe.wording import shown
 
-AnyPlan = TypeVar("AnyPlan", bound=Releasable[Any])
 _SAME: Final = 1e-9
 """Relative: errors are computed in float64, whose last digits another machine may round otherwise."""
 
@@ -38,9 +36,7 @@ def policy_data(policy: Policy) -> dict[str, Any]:
     return {"written": written(policy.text), "files": files(policy.text), "fingerprint": policy.fingerprint}
 
 
-def sealed_text(
-    plan: Releasable[Any], metric: VerifiedMetric, policy: Policy, spend: Amount | None, parts: dict[str, Any]
-) -> str:
+def sealed_text(plan: Plan, metric: VerifiedMetric, policy: Policy, spend: Amount | None, parts: dict[str, Any]) -> str:
     """The text of a plan's file: ``parts`` between what every plan's file begins and ends with.
 
     Where ``parts`` hold errors, these stand behind the spend. Raises: UnsupportedCombination for another policy.
@@ -58,7 +54,7 @@ def sealed_text(
     return document_text({**document, "digest": digest_of(document)})
 
 
-def of_file(plan: AnyPlan, policy: Policy, part: BaseModel) -> AnyPlan:
+def of_file(plan: Plan, policy: Policy, part: BaseModel) -> Plan:
     """The plan of a document that was read: the law that was planned, made anew and proved again.
 
     Raises: Wrong for a spend that the policy does not allow.
@@ -72,7 +68,7 @@ def _text(part: BaseModel) -> str:
     return document_text(part.model_dump())
 
 
-def require_same_plan(plan: Releasable[Any], fingerprint: str) -> None:
+def require_same_plan(plan: Plan, fingerprint: str) -> None:
     """Raises: Wrong unless a plan that was made anew has the fingerprint that its file states."""
     if plan.fingerprint != fingerprint:
         raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
@@ -85,7 +81,7 @@ def require_same_error(said: str, found: float, place: str) -> None:
         raise Wrong("DX307", place, f"this is {found!r}, the file says {said}")
 
 
-def require_same_errors(stated: list[str], plan: StructuredPlan[Any], one: str) -> None:
+def require_same_errors(stated: list[str], plan: Plan, one: str) -> None:
     """Raises: Wrong unless these are the plan's errors at spend 1, in the order of the tables, or boxes."""
     with refused_as("DX307", "errors"):
         found = plan.rmse().tolist()

@@ -14,7 +14,9 @@ from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart,
 from dxgeom.plan_files.laws import bases_data, bases_of, scales_data, scales_of
 from dxgeom.plan_files.sources import require_same_errors
 from dxgeom.plan_files.wrong import Wrong, refused_as
-from dxgeom.planner.marginals.marginal_plan import MarginalPlan, plan_of_scales
+from dxgeom.planner.marginals.marginal_plan import plan_of_scales
+from dxgeom.planner.noise_in_parts import TABLES
+from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
 from dxgeom.queries.without_histogram.whole_tables import words_of_tables
 
@@ -75,13 +77,13 @@ def _bases_of(part: TableNoisePart) -> Bases:
 
 
 @final
-class TableCodec(Codec[MarginalPlan]):
+class TableCodec(Codec):
     """Plans of whole tables: the scales are the file's, and they are proved to be enough for what the policy protects,
     every budget in integers."""
 
-    planned, document = MarginalPlan, TablePlanDocument
+    planned, document = TABLES, TablePlanDocument
 
-    def fields(self, plan: MarginalPlan, policy: Policy) -> dict[str, Any]:
+    def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:
         queries = {"written": words_of_tables(plan.queries), "files": {}, "weights": None}
         return {
             "queries": {**queries, "records": plan.queries.records, "fingerprint": plan.queries.fingerprint},
@@ -90,15 +92,15 @@ class TableCodec(Codec[MarginalPlan]):
             "errors": [repr(error) for error in plan.rmse().tolist()],
         }
 
-    def rebuilt(self, said: TablePlanDocument, policy: Policy) -> MarginalPlan:
+    def rebuilt(self, said: TablePlanDocument, policy: Policy) -> Plan:
         queries = table_queries_of(said.queries, policy)
         scales = scales_of(said.table_noise.scales, "table_noise.scales")
         bases = _bases_of(said.table_noise)
         with refused_as("DX306", "table_noise"):
             return plan_of_scales(policy.compile(), queries, said.objective, said.table_noise.name, scales, bases)
 
-    def require_errors(self, said: TablePlanDocument, plan: MarginalPlan) -> None:
+    def require_errors(self, said: TablePlanDocument, plan: Plan) -> None:
         require_same_errors(said.errors, plan, "table")
 
 
-TABLES: Final = TableCodec()
+CODEC: Final = TableCodec()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,8 +16,8 @@ from dxgeom.plan_files.quantile_plans import FormsPart
 from dxgeom.plan_files.text.exact_text import rational_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.kind import Planning, QuestionKind, Rebuilding
-from dxgeom.planner.releases.releasable import Releasable
-from dxgeom.planner.tasks.task_plan import TaskPlan, plan_tasks
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.tasks.task_plan import TASKS, plan_tasks
 from dxgeom.planner.wish import Wish
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
@@ -51,20 +52,21 @@ class TaskPlanDocument(BaseModel):
 
 
 @final
-class TaskCodec(Codec[TaskPlan]):
+class TaskCodec(Codec):
     """Plans of tasks: what was decided for each is the file's."""
 
-    planned, document = TaskPlan, TaskPlanDocument
+    planned, document = TASKS, TaskPlanDocument
+    decided_by = MappingProxyType({"parts": "tasks"})
 
-    def fields(self, plan: TaskPlan, policy: Policy) -> dict[str, Any]:
-        each = zip(plan.tasks.parts, plan.parts, strict=True)
+    def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:
+        each = zip(plan.question.parts, plan.parts, strict=True)
         return {
-            "queries": written_queries(plan.tasks, plan.records, "tasks"),
+            "queries": written_queries(plan.question, plan.records, "tasks"),
             "parts": [{"name": task.name, **_decided(part)} for task, part in each],
             "compared_at_spend": str(plan.compared_at),
         }
 
-    def rebuilt(self, said: TaskPlanDocument, policy: Policy) -> TaskPlan:
+    def rebuilt(self, said: TaskPlanDocument, policy: Policy) -> Plan:
         tasks = read_as(Tasks, said.queries, policy, "tasks", "these are queries, the plan is of tasks")
         if [one.name for one in said.parts] != list(tasks.names):
             raise Wrong("DX302", "parts", "there is one for each task, in their order")
@@ -77,7 +79,7 @@ class TaskCodec(Codec[TaskPlan]):
         return plan
 
 
-def _decided(part: Releasable[Any]) -> dict[str, Any]:
+def _decided(part: Plan) -> dict[str, Any]:
     codec = codec_of_plan(part)
     if isinstance(codec, PartCodec):
         return codec.decided(part)
@@ -96,7 +98,7 @@ class _Decided:
         """Makes anew what the file decided for a task."""
         return partial(self._rebuilt, task.name)
 
-    def _rebuilt(self, name: str, kind: QuestionKind[Any], question: Any, how: Planning) -> Releasable[Any]:
+    def _rebuilt(self, name: str, kind: QuestionKind[Any], question: Any, how: Planning) -> Plan:
         """Raises: Wrong."""
         self._used.add(name)
         number, part = self._parts[name]
@@ -105,15 +107,15 @@ class _Decided:
             missing = codec.missing if isinstance(codec, PartCodec) else f"no task of a file has a plan of {kind.about}"
             raise Wrong("DX302", place, missing)
         try:
-            found: Releasable[Any] = codec.rebuilt_part(part, question, how)
+            found: Plan = codec.rebuilt_part(part, question, how)
             return found
         except Wrong as wrong:
             here = ".".join(filter(None, (place, wrong.place)))
             raise Wrong(wrong.code, here, str(wrong), wrong.advice) from wrong
 
-    def check_others(self, plan: TaskPlan) -> None:
+    def check_others(self, plan: Plan) -> None:
         """Raises: Wrong where a file says of a task, of which all follows from what is asked, what is not so."""
-        for task, one in zip(plan.tasks.parts, plan.parts, strict=True):
+        for task, one in zip(plan.question.parts, plan.parts, strict=True):
             number, part = self._parts[task.name]
             if task.name in self._used:
                 continue
@@ -124,4 +126,4 @@ class _Decided:
                 raise Wrong("DX307", f"parts[{number}].fingerprint", what)
 
 
-TASKS: Final = TaskCodec()
+CODEC: Final = TaskCodec()

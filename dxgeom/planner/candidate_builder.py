@@ -188,6 +188,11 @@ class CandidateBuilder:
         tables = _if_made(self._marginal_space)
         return tables is not None and tables.overlaps and tables.optimal
 
+    @property
+    def bound_of_tables(self) -> float:
+        """What the trace of no such covariance is below, or of none its worst part."""
+        return _made(self._marginal_space).bound
+
     @cached_property
     def _marginal_space(self) -> MarginalSpace | Exception:
         worst = self.objective.name == "max"

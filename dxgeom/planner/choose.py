@@ -18,10 +18,10 @@ from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.comparing.considered import considered, error_alone
 from dxgeom.planner.kind import Planning, kind_of
+from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, Progress
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.releases.releasable import Releasable
 from dxgeom.planner.wish import USUAL, Errors, Search, Wish, with_old_words
 from dxgeom.universe.queries import LinearQueries
 
@@ -40,7 +40,7 @@ def plan(
     thorough: bool = True,
     progress: Progress | None = None,
     search: Search | None = None,
-) -> Releasable[Any]:
+) -> Plan:
     """Choose how what is asked is answered under a metric: linear queries, quantiles, whole tables of counts, very many
     boxes, or several tasks, each by itself.
 
@@ -88,20 +88,26 @@ def plan(
     return kind.part(queries, Planning(metric, wish))
 
 
-def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Releasable[Any]:
+def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
     """Noise in the answers; or in boxes that they share, where weights are too many for that, and these are boxes.
 
     Raises: as :func:`plan`.
     """
+    many = wish.mechanism == AUTO and queries.count > FEW_BOXES
+    if many:
+        from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
+
+        own = wish.objective, wish.importance, wish.errors
+        refused = refused_as_answers(queries)
+        instead = None if refused is None else in_boxes_instead(metric, queries, wish.options, *own, refused)
+        if instead is not None:
+            return instead
     found: Plan | TooLarge
     try:
         found = plan_of_answers(metric, queries, wish)
-    except TooLarge as refused:
-        found = refused
-    if wish.mechanism == AUTO and queries.count > FEW_BOXES:
-        from dxgeom.planner.boxes.choosing import in_boxes_instead
-
-        own = wish.objective, wish.importance, wish.errors
+    except TooLarge as error:
+        found = error
+    if many:
         instead = in_boxes_instead(metric, queries, wish.options, *own, found)
         if instead is not None:
             return instead
@@ -127,4 +133,4 @@ def plan_of_answers(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) 
     shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
     compared = CandidateComparison(shared, considered(shared))
     chosen = compared.mechanism(options.mechanism) if options.mechanism != AUTO else compared.best_so_far()
-    return Plan(sensitivity.metric, queries, wanted, chosen, compared, number)
+    return listed_plan(sensitivity.metric, queries, wanted, chosen, compared, number)

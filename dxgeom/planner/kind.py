@@ -14,11 +14,11 @@ from dxgeom.kinds import registry
 
 if TYPE_CHECKING:
     from dxgeom.metrics.verification import VerifiedMetric
-    from dxgeom.planner.releases.releasable import Releasable
+    from dxgeom.planner.plan import Plan
     from dxgeom.planner.wish import Wish
 
 Question = TypeVar("Question")
-Rebuilding: TypeAlias = "Callable[[QuestionKind[Any], Any, Planning], Releasable[Any]]"
+Rebuilding: TypeAlias = "Callable[[QuestionKind[Any], Any, Planning], Plan]"
 ALWAYS = frozenset({"spend", "thorough", "progress"})
 """How long is looked, who is told of it, and at which spend plans are compared, may be said of anything."""
 
@@ -33,7 +33,7 @@ class Planning:
     wish: Wish
     rebuilt: Rebuilding | None = field(default=None, repr=False)
 
-    def of(self, question: Any) -> Releasable[Any]:
+    def of(self, question: Any) -> Plan:
         """The whole plan of a question that another is made of. Raises: also KeyboardInterrupt if it was cut short."""
         kind = kind_of(question)
         if kind.codec and self.rebuilt is not None:
@@ -64,7 +64,7 @@ class QuestionKind(ABC, Generic[Question]):
     field: ClassVar[str] = ""
 
     @abstractmethod
-    def part(self, question: Question, how: Planning) -> Releasable[Any]:
+    def part(self, question: Question, how: Planning) -> Plan:
         """The plan of it. Raises: UnsupportedCombination, TooLarge, UnboundedLoss, NotANormBall, CertificateRefused."""
 
     def require_heeded(self, wish: Wish) -> None:

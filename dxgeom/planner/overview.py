@@ -26,17 +26,22 @@ class TableErrors(NamedTuple):
     half_width: float
 
 
+class OverviewTable(NamedTuple):
+    """A table of ``titles`` and ``rows``, and lines ``below`` it."""
+
+    titles: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    below: Sequence[str] = ()
+
+
 @final
 @dataclass(frozen=True)
 class PlanOverview:
-    """A plan at a spend. ``document``: it ready for JSON. ``head``, ``foot``: lines above and below a table of
-    ``titles`` and ``rows``, which has no titles where there is none. ``margin``: how wide the words are that begin a
-    line below; ``apart``: whether what is said of files stands apart from these."""
+    """A plan at a spend. ``document``: it ready for JSON. ``head``: lines above its ``tables``. ``margin``: how wide
+    the words are that begin a line below; ``apart``: whether what is said of files stands apart from these."""
 
     document: dict[str, Any]
     head: Sequence[str]
-    titles: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    foot: Sequence[str] = ()
+    tables: Sequence[OverviewTable] = ()
     margin: int = 7
     apart: bool = False

@@ -1,235 +1,391 @@
-"""A plan: which mechanism, which error, and how far from the best possible, before any data is read."""
+"""A plan: what is answered and how is decided, no data are read yet; the same class whatever is asked."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, Literal, final
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.arguments import require_level
+from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount, require_records
-from dxgeom.planner.answers.error_bars import ErrorBars
-from dxgeom.planner.answers.linear_answers import LinearAnswers
-from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.currencies import CurrencyComparison, compared_currencies
-from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
-from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
-from dxgeom.planner.releases.releasable import Releasable, Releasing
-from dxgeom.planner.words import (
-    acceptance_lines,
-    acceptance_of,
-    bound_in_words,
-    currency_lines,
-    each_query,
-    of_currency,
-    reason_of,
-    row_of,
-    search_lines,
-    search_of,
-)
-from dxgeom.universe.people.people import people_in_words
-from dxgeom.universe.queries import LinearQueries
+from dxgeom.planner.amounts import Amount, exact_amount, require_records
+from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
+from dxgeom.planner.plan_kind import PlanKind
+from dxgeom.planner.release import Release
+from dxgeom.planner.releases.rehearsal import RECORDS
+
+if TYPE_CHECKING:
+    from dxgeom.ledger.ledger import Ledger
+    from dxgeom.metrics.verification import VerifiedMetric
+    from dxgeom.planner.candidates import CandidateResult
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PlanFile:
+    """What a plan was read from.
+
+    ``policy``: that of the file. ``spend``: what the file states, None where it leaves that open. ``digest``: of the
+    whole file; whoever signs a plan signs this. ``document``: its parts; ``text``: they as they are written.
+    """
+
+    policy: Any  # a Policy, of which nothing is known here
+    spend: Fraction | None
+    digest: str
+    document: Any = field(repr=False)
+    text: Callable[[], str] = field(repr=False)
+
+
+Said = TypeVar("Said")
+
+
+def of_kind(hook: Callable[[PlanKind, Plan], Said]) -> cached_property[Said]:
+    """What the plan's kind says of it, with the same words about it; found when it is first asked for."""
+
+    def found(plan: Plan) -> Said:
+        said: Said = getattr(plan.kind, hook.__name__)(plan)
+        return said
+
+    found.__doc__ = hook.__doc__
+    return cached_property(found)
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Releasable[LinearAnswers]):
-    """The chosen mechanism with its exact error; reusable for many releases, each charged on its own.
+class Plan(Pictured):
+    """The chosen mechanism, and what is known of its errors; reusable for many releases, each charged on its own.
 
-    At spend s the noise is 1/s as wide as at 1, its mean squared error 1/s² as large. In plans from files nothing else
-    was tried: they list no candidates, and their lower bound is 0.
-    ``comparison``: what else was considered. ``records``: their public number, where it was stated.
+    At spend s noise is 1/s as wide as at 1, its mean squared error 1/s² as large. In plans from files nothing else was
+    tried: they list no candidates, and their lower bound is 0.
+    ``kind``: what plans of such questions say. ``metric``: what the answers are private under. ``question``: what is
+    asked, of tasks the tasks; ``mechanism``: what a release draws from. ``records``: their public number, where it was
+    stated. ``parts``: of tasks the plan of each, with the task's share of a spend; of a fit, and of several families,
+    the plan that it is made of; of quantiles how each is answered. ``decided``: what a search decided, and what is
+    known of it, as the kind keeps it. ``file``: what it was read from, with the policy, and the spend if it states one;
+    None where it was planned here.
+
+    One rule of spends: what takes one is, where none is given, at the file's; and at no other, where the file states
+    it. Where none is stated, figures are at 1; releases at the least for the errors that were asked for, and refused
+    where none were. Whatever takes no spend is at 1.
+    What a kind of plan has not it refuses in two sentences: why, and what to take instead. None, or nothing in a list,
+    is said only where that is so.
     """
 
-    answers_a_list = True
-
-    metric: VerifiedMetric = field(repr=False)
-    queries: LinearQueries = field(repr=False)
-    objective: Objective = field()
-    mechanism: AdditiveMechanism = field()
-    comparison: CandidateComparison = field()
+    kind: PlanKind
+    metric: VerifiedMetric
+    question: Any
+    mechanism: Any
     records: int | None = None
+    parts: tuple[Any, ...] = ()
+    decided: Any = field(default=None, repr=False)
+    file: PlanFile | None = field(default=None, kw_only=True)
+
+    chosen = of_kind(PlanKind.chosen)
+    family = of_kind(PlanKind.family)
+    tasks = of_kind(PlanKind.tasks)
+    warnings = of_kind(PlanKind.warnings)
+    kept = of_kind(PlanKind.kept)
+    compared_at = of_kind(PlanKind.compared_at)
+    wants_errors = of_kind(PlanKind.wants_errors)
+    least_spend = of_kind(PlanKind.least_spend)
+    totals = of_kind(PlanKind.totals)
+    queries = of_kind(PlanKind.queries)
+    objective = of_kind(PlanKind.objective)
+    loss = of_kind(PlanKind.loss)
+    lower_bound = of_kind(PlanKind.lower_bound)
+    predicted_mse = of_kind(PlanKind.predicted_mse)
+    comparison = of_kind(PlanKind.comparison)
+    candidates = of_kind(PlanKind.candidates)
+    noise = of_kind(PlanKind.noise)
+    covariance_gap = of_kind(PlanKind.covariance_gap)
+    bounds = of_kind(PlanKind.bounds)
+    currencies = of_kind(PlanKind.currencies)
+    units = of_kind(PlanKind.units)
+    bias_in_words = of_kind(PlanKind.bias_in_words)
+    purpose = of_kind(PlanKind.purpose)
+    question_in_words = of_kind(PlanKind.question_in_words)
+    fingerprint = of_kind(PlanKind.fingerprint)
+    records_of = of_kind(PlanKind.records_of)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The same plan as it is without its file: of no stated spend."""
+        return self if self.file is None else replace(self, file=None)
 
     @property
-    def lower_bound(self) -> float:
-        """Of all noise added to the exact answers that honours the metric and, stretched by 1/s, s times the metric for
-        every spend s ≤ 1 as this plan's does, none has a smaller loss at spend 1; 0 where nothing is known.
+    def policy(self) -> Any:
+        """The policy in the plan's file; None where it was planned here."""
+        return None if self.file is None else self.file.policy
 
-        Answers to changed queries, with a known bias, may have one: their loss is the worst over all data of the stated
-        number of records, each answer's on its own. Where a mechanism was named it is searched for when it is asked.
+    @property
+    def document(self) -> Any:
+        """The parts of the plan's file; None where it was planned here."""
+        return None if self.file is None else self.file.document
+
+    @property
+    def digest(self) -> str | None:
+        """That of the plan's file; None where it was planned here."""
+        return None if self.file is None else self.file.digest
+
+    @property
+    def spend(self) -> Fraction | None:
+        """What the plan's file states, None where that leaves it open; where it was planned here, at which spend forms
+        were compared."""
+        return self.compared_at if self.file is None else self.file.spend
+
+    def at_spend(self, spend: Amount | None = None) -> Fraction:
+        """The spend of a release, by the rule above.
+
+        Raises: UnsupportedCombination for none at all, or another than the file's.
         """
-        return self.comparison.lower_bound
+        stated = self._given(spend)
+        amount = self.least_spend if stated is None and self.wants_errors else stated
+        if amount is None:
+            raise UnsupportedCombination("this plan states no spend: say how much of the budget to use, spend=...")
+        return amount
 
-    def as_it_is(self) -> Plan:
-        return replace(self, comparison=replace(self.comparison, accepted=True))
+    def spend_of_figures(self, spend: Amount | None = None) -> Fraction:
+        """The spend of figures, by the rule above. Raises: UnsupportedCombination for another than the file's."""
+        return self._given(spend) or Fraction(1)
+
+    def _given(self, spend: Amount | None) -> Fraction | None:
+        amount, stated = None if spend is None else exact_amount(spend, "spend"), self.file and self.file.spend
+        if amount is not None and stated is not None and amount != stated:
+            raise UnsupportedCombination(
+                f"this plan was made for the spend {stated}, found {amount}: leave it out, or plan anew"
+            )
+        return stated if amount is None else amount
+
+    def rmse(self, spend: Amount | None = None) -> NDArray[np.float64]:
+        """(K,): root mean squared error of each answer, at its worst over all data; of whole tables of the least exact
+        cell of each; what rounding of values adds for each record is left out where their number was not stated."""
+        return self.kind.known(self, self.spend_of_figures(spend), None).rmse
+
+    def half_widths(
+        self, level: float = 0.95, spend: Amount | None = None, records: int | None = None
+    ) -> NDArray[np.float64]:
+        """(K,): each answer's error is at most this with probability *at least* ``level``; infinite where rounding of
+        values moves an answer for each of a number of records that was not stated. Of readings, and of a small
+        database, all at once.
+
+        Args: ``records``: their public number; left out, what was stated.
+        """
+        require_records(records)
+        return self.kind.known(self, self.spend_of_figures(spend), records).half_widths(level)
 
     @property
-    def predicted_mse(self) -> float:
-        """Total mean squared error over the queries at spend 1, lattice rounding included."""
-        return float(self.mechanism.variances().sum())
+    def biases(self) -> NDArray[np.float64]:
+        """(K,): how far each answer can be off apart from its noise, at any spend, by what values stand for and by
+        changed queries; infinite where that grows with a number of records that was not stated."""
+        return self.kind.known(self, Fraction(1), None).biases
 
-    @property
-    def loss(self) -> float:
-        """The objective at spend 1: the total mean squared error, unless another was asked for."""
-        return self.objective.loss(self.mechanism.variances())
+    def statements(self, spend: Amount | None = None, level: float = 0.95, records: int | None = None) -> Sequence[Any]:
+        """What holds of its errors, whatever the data, in sentences; of several tasks those of each.
 
-    @property
-    def covariance_gap(self) -> float | None:
-        if self.mechanism.law is None or not self.mechanism.law.normal or self.lower_bound <= 0:
-            return None
-        return max(0.0, self.objective.loss(self.mechanism.ideal_variances) / self.lower_bound - 1)
+        Args: ``records``: their public number, for what depends on it; left out, what was stated. Where nobody stated
+        one, what is said of quantiles holds of any number.
+        """
+        require_level(level)
+        require_records(records)
+        return self.kind.statements(self, self.spend_of_figures(spend), level, records)
 
-    @property
-    def noise(self) -> Literal["gaussian", "pure"] | None:
-        law = self.mechanism.law
-        if law is None or not law.concentrated:
-            return "pure"
-        return "gaussian" if law.normal else None
-
-    @cached_property
-    def bounds(self) -> Mapping[str, float]:
-        """What the objective cannot be below at spend 1, by name: see ``bounds_of``."""
-        from dxgeom.planner.objectives.bounds import bounds_of
-
-        return bounds_of(self.mechanism.sensitivity, self.objective, self.lower_bound)
-
-    @cached_property
-    def currencies(self) -> CurrencyComparison | None:
-        return compared_currencies(self.candidates)
+    def bars(self, spend: Amount | None = None, records: int | None = None) -> Any:
+        """What is known of the errors of answers to a list of queries."""
+        require_records(records)
+        return self.kind.bars(self, self.spend_of_figures(spend), records)
 
     @property
     def rounding_biases(self) -> NDArray[np.float64]:
-        return self.bars().rounding
+        """(K,): the part of :attr:`biases` that is there because values stand for many numbers."""
+        return self.kind.rounding_biases(self)
 
-    def bars(self, spend: Amount | None = None, records: int | None = None) -> ErrorBars:
-        require_records(records)
-        return self._known(self.spend_of_figures(spend), records)
-
-    def _known(self, spend: Fraction, records: int | None) -> ErrorBars:
-        return ErrorBars(self.queries, self.mechanism, spend, self.records if records is None else records)
-
-    @property
-    def bound_in_words(self) -> str:
-        return bound_in_words(self)
-
-    @property
-    def bias_in_words(self) -> str | None:
-        if self.mechanism.change is None:
-            return None
-        biases = self.mechanism.biases
-        worst = int(np.argmax(biases))
-        return (
-            f"answers are to changed queries: with {self.mechanism.change.records:,} records none is further off than "
-            f"{biases[worst]:.4g} ('{self.queries.names[worst]}') apart from noise; errors are the worst over all "
-            "such data"
-        )
-
-    @property
-    def biases_in_words(self) -> list[str]:
-        return [*([] if self.bias_in_words is None else [self.bias_in_words]), *self.bars().in_words()]
-
-    @property
-    def wants_errors(self) -> bool:
-        return self.objective.wanted is not None
-
-    @property
-    def least_spend(self) -> Fraction:
-        """The smallest spend, rounded up to six digits, at which every answer has the error that was asked for.
-
-        Raises: UnsupportedCombination when none were, or rounding to the lattice alone exceeds one.
-        """
-        return self.objective.least_spend(self.mechanism, self.bars().rounding)
-
-    @cached_property
-    def units(self) -> tuple[UnitError, ...]:
-        return unit_errors(self.objective, self.queries, self.mechanism.variances())
-
-    def useless_answers(self, spend: Amount | None = None, records: int | None = None) -> tuple[UselessAnswer, ...]:
-        """The answers whose expected error at a spend exceeds all that they can be, and what spend would help.
+    def useless_answers(self, spend: Amount | None = None, records: int | None = None) -> Any:
+        """The answers whose expected error exceeds all that they can be, and what spend would help.
 
         Args: ``records``: their public number; left out, what the queries state. None are told without it.
         """
         require_records(records)
-        number = self.queries.records if records is None else records
-        return useless_answers(self.queries, self.mechanism, self.spend_of_figures(spend), number)
+        return self.kind.useless_answers(self, self.spend_of_figures(spend), records)
 
-    def require_agreement(self) -> None:
-        from dxgeom.planner.answers.consistency import require_few  # and a solver with it
+    @property
+    def answers_a_list(self) -> bool:
+        """Whether it is noise on a list of queries, so that errors are foretold answer by answer."""
+        return self.kind.answers_a_list
 
-        require_few(self.queries.count)
+    @property
+    def gap(self) -> float:
+        """The loss over the lower bound: within this factor of the best noise added to the exact answers."""
+        if self.loss == 0:
+            return 1.0
+        return self.loss / self.lower_bound if self.lower_bound > 0 else np.inf
 
-    def _releasing(self) -> Releasing[LinearAnswers]:
-        if self.interrupted is not None and not self.comparison.accepted:
-            raise UnsupportedCombination(
-                "planning was interrupted, so this is not the plan that would have been chosen, and a release uses up "
-                "budget: plan again, or release plan.as_it_is()"
-            )
-        change = self.mechanism.change
-        return Releasing(
-            self.mechanism,
-            f"{self.queries.count} queries by {self.mechanism.name}",
-            self._said,
-            (Fraction(0),) * self.queries.count,
-            self.queries.records or (None if change is None else change.records),
-        )
+    @property
+    def interrupted(self) -> str | None:
+        """The candidate that was being built when somebody interrupted the planning; None where nobody did, or where
+        the plan is from a file: then ``comparison.search`` says what the file does."""
+        return self.comparison.interrupted
 
-    def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
-        return LinearAnswers(self.queries, self.mechanism, values, spend, records)
+    def as_it_is(self) -> Plan:
+        """The same plan to be released, though somebody interrupted the search for a better one."""
+        return self.kind.as_it_is(self)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        meaning = [self.mechanism.fingerprint, self.queries.fingerprint, repr(self.objective)]
-        return hashlib.sha256(json.dumps(meaning).encode()).hexdigest()
+    def uninterrupted(self) -> Plan:
+        """The same plan, where a plan is wanted whole. Raises: KeyboardInterrupt where planning it was interrupted."""
+        if self.interrupted is not None:
+            raise KeyboardInterrupt
+        return self
+
+    @property
+    def ordinary(self) -> CandidateResult:
+        """Ordinary ε-DP, which noise on queries is compared with; where that was not tried, saying so."""
+        from dxgeom.planner.candidates import Kind, names  # slow to load
+
+        (name,) = names(Kind.ORDINARY)
+        return self.comparison.result(name)
+
+    @property
+    def epsilon_dp_ratio(self) -> float | None:
+        """How many times this plan's loss ordinary ε-DP would have; None without either."""
+        ordinary = self.ordinary.loss
+        return None if ordinary is None or self.loss == 0 else ordinary / self.loss
 
     @property
     def reason(self) -> str:
-        return reason_of(self)
+        """Why this mechanism, in one sentence."""
+        return self.kind.reason(self)
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
-            "objective": self.objective.name,
-            "units": [one.as_dict() for one in self.units],
-            "importance": None if self.objective.importance is None else [*map(str, self.objective.importance)],
-            "mechanism": self.mechanism.name,
-            "reason": self.reason,
-            "predicted_mse": self.predicted_mse,
-            "loss": self.loss,
-            "lower_bound": self.lower_bound if self.comparison.bound_at_hand else None,
-            "epsilon_dp_ratio": self.epsilon_dp_ratio,
-            **of_currency(self),
-            "candidates": [candidate.as_dict() for candidate in self.comparison.told],
-            "queries": each_query(self),
-            "records": self.records,
-            **people_in_words(self.metric.people),
-            **acceptance_of(self),
-            **search_of(self),
-            "rounding_share": self.mechanism.rounding_share,
-            "fingerprint": self.fingerprint,
-        }
+    @property
+    def bound_in_words(self) -> str:
+        """What is known of how near this plan is to the best, in one sentence."""
+        return self.kind.bound_in_words(self)
+
+    @property
+    def biases_in_words(self) -> list[str]:
+        """What is to be known beside noise and :meth:`statements`, in plain sentences."""
+        return self.kind.biases_in_words(self)
+
+    def each_stated(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[StatedQuestion]:
+        """Each question, and what holds of its errors at a spend with a probability."""
+        return self.kind.each_stated(self, self._given(spend), level)
+
+    def each_table(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[TableErrors]:
+        """Of whole tables, and of boxes, the error of each at a spend; () of other plans."""
+        return self.kind.each_table(self, self._given(spend), level)
+
+    def overview(self, spend: Amount | None = None, level: float = 0.95) -> PlanOverview:
+        """The plan at a spend, as a reader is shown it; left out, at the least for errors that were asked for."""
+        shown = self._given(spend) or (self.least_spend if self.wants_errors else None) or Fraction(1)
+        return self.kind.overview(self, shown, level)
 
     def lines(self) -> list[str]:
-        head = f"{len(self.queries.names)} queries, objective {self.objective}: {self.reason}"
-        told = self.comparison.told
-        width = max((len(candidate.name) for candidate in told), default=0)
-        table = [f"  {candidate.name:<{width}} {row_of(self, candidate)}" for candidate in told]
-        foot = [
-            self.bound_in_words,
-            f"rounding to the lattice makes up {self.mechanism.rounding_share:.2g} of the error",
-        ]
-        if self.epsilon_dp_ratio is not None:
-            foot.insert(
-                0, f"ordinary ε-DP would have {self.epsilon_dp_ratio:.3g} times this plan's {self.objective.title}"
-            )
-        foot[:0] = [*currency_lines(self), *(f"drawn {said}" for said in acceptance_lines(self))]
-        people = [] if self.metric.people is None else [self.metric.people.sentence]
-        return [head, *search_lines(self), *table, *people, *self.biases_in_words, *foot]
+        """The plan for a reader."""
+        return self.kind.lines(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan ready for JSON."""
+        return self.kind.as_dict(self)
+
+    def to_json(self) -> str:
+        """The plan as JSON text; of one from a file the text of that file."""
+        return self.file.text() if self.file else json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
+
+    def release(
+        self,
+        table: Any,
+        *,
+        ledger: str | Path | Ledger,
+        spend: Amount | None = None,
+        purpose: str = "",
+        outside: Literal["refuse", "drop"] = "refuse",
+        count_column: str | None = None,
+        quiet_data: bool = False,
+        id: str | None = None,
+        allotment: str | None = None,
+        insecure_test_seed: int | None = None,
+    ) -> Release[Any]:
+        """Charge the ledger, then answer once: :func:`dxgeom.release` of the plan's mechanism.
+
+        Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``spend``: left out where
+        the plan's file states it, or errors were asked for. The others are those of :func:`dxgeom.release`.
+        Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
+        """
+        from dxgeom.planner.releases.answer_once import checked_order, release_as  # a plan alone needs no ledger
+
+        self.kind.require_whole(self)
+        order = checked_order(
+            self.mechanism,
+            self.at_spend(spend),
+            purpose=purpose or self.purpose,
+            plan_fingerprint=self.fingerprint,
+            id=id,
+            allotment=allotment,
+        )
+        reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
+        return release_as(
+            order,
+            self.mechanism,
+            partial(self.kind.answers, self),
+            self.kind.blank(self, self.records),
+            self.kind.taken(self, table),
+            ledger,
+            insecure_test_seed,
+            **reading,
+        )
+
+    def require_bars(self, level: float, spend: Amount, *, joint: bool = False) -> None:
+        """Raises: UnsupportedCombination, before anything is charged, for intervals of a level that the answers will
+        not have, or that will not hold at once."""
+        self.kind.require_whole(self)
+        blank = self.kind.blank_answers(self, exact_amount(spend, "spend"), self.kind.records(self))
+        _ = blank.document(level, joint=joint)
+
+    def require_agreement(self) -> None:
+        """Raises: UnsupportedCombination where answers are not made to agree; TooLarge where they are too many."""
+        self.kind.require_agreement(self)
+
+    def to_opendp(
+        self,
+        *,
+        ledger: str | Path | Ledger,
+        spend: Amount | None = None,
+        purpose: str = "",
+        outside: Literal["refuse", "drop"] = "refuse",
+        count_column: str | None = None,
+        allotment: str | None = None,
+    ) -> Any:
+        """This plan at a spend as an ``opendp.Measurement``, which releases, and charges the ledger, at each call.
+
+        Guarantee, arguments, errors: those of :func:`dxgeom.planner.releases.opendp_measurement.measurement_of`.
+        """
+        from dxgeom.planner.releases.opendp_measurement import measurement_of
+
+        self.kind.require_whole(self)
+        return measurement_of(
+            self.release,
+            self.mechanism,
+            ledger=ledger,
+            spend=self.at_spend(spend),
+            purpose=purpose,
+            outside=outside,
+            count_column=count_column,
+            allotment=allotment,
+        )
+
+    def rehearse(self, *, spend: Amount | None = None, records: int | None = None) -> Release[Any]:
+        """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
+
+        Args: ``records``: how many; left out, as many as the plan is for, or else 1,000.
+        Raises: as :meth:`release`, for a spend beyond the whole budget too.
+        """
+        require_records(records)
+        self.kind.require_whole(self)
+        rows = self.kind.made_up(self, records or self.kind.records(self) or RECORDS)
+        return replace(self.release(rows, ledger=":memory:", spend=spend), rehearsal=True)

@@ -18,7 +18,7 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.kind import kind_of
 from dxgeom.planner.options import Progress
-from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.plan import Plan
 from dxgeom.planner.wish import Errors
 from dxgeom.privacy.currencies import Currency, currency_of
 from dxgeom.universe.columns import plain
@@ -36,7 +36,7 @@ class PlannedSpend:
     """One workload's plan, and the ``spend`` that its release is to use. ``wanted``: whether that is the least for the
     errors that were asked for, or a share of what the others left."""
 
-    plan: Releasable[Any]
+    plan: Plan
     spend: Fraction
     wanted: bool
 
@@ -149,9 +149,7 @@ def plan_together(
     )
 
 
-def _planned(
-    metric: VerifiedMetric, asked: Any, errors: Any, records: int | None, progress: Progress | None
-) -> Releasable[Any]:
+def _planned(metric: VerifiedMetric, asked: Any, errors: Any, records: int | None, progress: Progress | None) -> Plan:
     said = {"errors": errors, "progress": progress}
     if "records" in kind_of(asked).heeds:
         said["records"] = records

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from types import NoneType
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -27,14 +26,15 @@ from dxgeom.mechanisms.quantiles.choice import (
 )
 from dxgeom.mechanisms.quantiles.question import QuantileAnswer, QuantileQuestion, quantile_question
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
-from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, agreed_records, exact_amount
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of
+from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.options import AUTO
-from dxgeom.planner.overview import PlanOverview, StatedQuestion
+from dxgeom.planner.overview import OverviewTable, PlanOverview, StatedQuestion
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.planner.releases.rehearsal import RECORDS
-from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import people_in_words
@@ -90,14 +90,21 @@ class PlannedQuantiles:
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class QuantilePlan(Releasable[QuantileAnswers]):
-    """How queries for quantiles are answered; reusable for many releases, each charged on its own.
+@dataclass(frozen=True, eq=False)
+class ComparedForms:
+    """``compared_at``: the spend at which forms were compared; ``named``: the form that was asked for, None where they
+    were chosen."""
 
-    ``records``: their public number, None where it was not stated; ``compared_at``: the spend at which forms were
-    compared; ``named``: the form that was asked for, None where they were chosen. Each of several queries has an equal
-    share of a release's spend, that is one charge for all; groups have it whole, and so do the levels of a query on a
-    line.
+    compared_at: Fraction
+    named: str | None = None
+
+
+@final
+class QuantilePlans(PlanKind):
+    """Quantiles: a plan has a part for each query, and ``decided``: how forms were compared.
+
+    Each of several queries has an equal share of a release's spend, that is one charge for all; groups have it whole,
+    and so do the levels of a query on a line.
     """
 
     no_loss = Unknown(
@@ -105,122 +112,100 @@ class QuantilePlan(Releasable[QuantileAnswers]):
         "candidates have what each is expected to err, and what is proved of it",
     )
     why = "the forms that are expected to err less, or as they were named, or their file says"
+    called = "quantiles"
 
-    metric: VerifiedMetric = field(repr=False)
-    queries: QuantileQueries = field(repr=False)
-    parts: tuple[PlannedQuantiles, ...]
-    records: int | None
-    compared_at: Fraction = field()
-    named: str | None = None
+    def purpose(self, plan: Plan) -> str:
+        return f"quantiles: {', '.join(plan.queries.names)}"
 
-    @cached_property
-    def mechanism(self) -> Mechanism[Any, Any]:
-        """All of it as one mechanism."""
-        mechanisms = [part.mechanism for part in self.parts]
-        return mechanisms[0] if len(mechanisms) == 1 else in_sequence(mechanisms, name="quantiles")
+    def answers(self, plan: Plan, answer: Any, spend: Fraction, records: int | None) -> QuantileAnswers:
+        answers = (answer,) if len(plan.parts) == 1 else tuple(answer)
+        groups = tuple(part.groups for part in plan.parts)
+        proved = self.statements(plan, spend, LEVEL, records)
+        return QuantileAnswers(plan.queries, groups, answers, spend, records, proved)
 
-    @property
-    def candidates(self) -> tuple[QuantileCandidate, ...]:
-        """Those of each query."""
-        return tuple(one for part in self.parts for one in part.candidates)
-
-    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
-        return self._said(self._blank(), spend, records)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        return canonical_digest("plan of quantiles", self.mechanism.fingerprint, self.queries.fingerprint)
-
-    def _releasing(self) -> Releasing[QuantileAnswers]:
-        purpose = f"quantiles: {', '.join(self.queries.names)}"
-        return Releasing(self.mechanism, purpose, self._said, self._blank(), self.records)
-
-    def _said(self, answer: Any, spend: Fraction, records: int | None) -> QuantileAnswers:
-        answers = (answer,) if len(self.parts) == 1 else tuple(answer)
-        groups = tuple(part.groups for part in self.parts)
-        return QuantileAnswers(self.queries, groups, answers, spend, records, self._proved(spend, records))
-
-    def _blank(self) -> Any:
-        """Answers that no data were read for: the last value of each."""
+    def blank(self, plan: Plan, records: int | None) -> Any:
+        """The last value of each."""
         blanks = [
             tuple(map(_blank_of, part.mechanism.parts))
             if isinstance(part.mechanism, Parallel)
             else _blank_of(part.mechanism)
-            for part in self.parts
+            for part in plan.parts
         ]
         return blanks[0] if len(blanks) == 1 else tuple(blanks)
 
-    def statements(  # type: ignore[override]  # the level comes last, as it did before others had statements
-        self, spend: Amount | None = None, records: int | None = None, level: float = 0.95
-    ) -> tuple[str, ...]:
-        """What holds of each query's errors at a spend, whatever the data.
+    def known(self, plan: Plan, spend: Fraction, records: int | None) -> ShownAnswers:
+        return self.blank_answers(plan, spend, records)
 
-        Args: ``records``: their public number, left out what was stated; where nobody stated one, what is said holds of
-        any number.
-        """
-        return self._proved(self.spend_of_figures(spend), records, level)
+    def candidates(self, plan: Plan) -> tuple[QuantileCandidate, ...]:
+        """Those of each query."""
+        return tuple(one for part in plan.parts for one in part.candidates)
 
-    def _proved(self, spend: Fraction, records: int | None = None, level: float = 0.95) -> tuple[str, ...]:
-        share = spend / len(self.parts)
-        number = records or self.records
+    def compared_at(self, plan: Plan) -> Fraction:
+        compared_at: Fraction = plan.decided.compared_at
+        return compared_at
+
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        """What holds of each query's errors."""
+        share = spend / len(plan.parts)
+        number = records or plan.records
         return tuple(
             statement_of(part.mechanism, None if part.asked.where else number, level, share)
-            + rounding_of(part.asked, self.queries.universe)
-            for part in self.parts
+            + rounding_of(part.asked, plan.queries.universe)
+            for part in plan.parts
         )
 
-    def lines(self) -> list[str]:
-        return [f"'{name}': {said}" for name, said in zip(self.queries.names, self.statements(), strict=True)]
+    def lines(self, plan: Plan) -> list[str]:
+        return [f"'{name}': {said}" for name, said in zip(plan.queries.names, plan.statements(), strict=True)]
 
-    @property
-    def question_in_words(self) -> str:
-        return f"Quantiles, in {counted(len(self.queries.asked), 'question')}"
+    def question_in_words(self, plan: Plan) -> str:
+        return f"Quantiles, in {counted(len(plan.queries.asked), 'question')}"
 
-    def each_stated(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[StatedQuestion]:
-        words = map(_in_words, self.queries.asked)
-        return tuple(map(StatedQuestion, self.queries.names, words, self.statements(spend, level=level)))
+    def each_stated(self, plan: Plan, spend: Fraction | None, level: float) -> Sequence[StatedQuestion]:
+        words = map(_in_words, plan.queries.asked)
+        return tuple(map(StatedQuestion, plan.queries.names, words, plan.statements(spend, level)))
 
-    def overview(self, spend: Amount | None = None, level: float = 0.95) -> PlanOverview:
+    def overview(self, plan: Plan, spend: Fraction, level: float) -> PlanOverview:
         """How each query is answered, and what is known of its errors at a spend."""
-        amount = self._shown_spend(spend)
-        statements = self.statements(amount, level=level)
-        expected = {"spend": str(amount), "level": level, "statements": list(statements)}
-        guess = f"{self.records:,} records" if self.records else "1,000 records (nobody says how many there are)"
-        taken = "named" if self.named else "taken where it is the smaller"
-        return PlanOverview(
-            {**self.as_dict(), "expected": expected},
-            [f"{self.metric.title}: {len(self.parts)} queries for quantiles, in one release"],
+        statements = plan.statements(spend, level)
+        expected = {"spend": str(spend), "level": level, "statements": list(statements)}
+        guess = f"{plan.records:,} records" if plan.records else "1,000 records (nobody says how many there are)"
+        taken = "named" if plan.decided.named else "taken where it is the smaller"
+        table = OverviewTable(
             ("query", "mechanism", "expected", "proved", "proved ranks", ""),
-            [row for part in self.parts for row in part.rows],
+            [row for part in plan.parts for row in part.rows],
             [
                 "",
                 f"expected  error on average, if {guess} were spread evenly over the values, at spend "
-                f"{plain(self.compared_at)}: a model; {taken}",
+                f"{plain(self.compared_at(plan))}: a model; {taken}",
                 f"proved    with probability {LEVEL:g} each answer is so near its quantile, whatever the data; never "
                 "compared with a model",
                 *(
                     f"{one.name} for '{part.asked.name}' is {one.reason}"
-                    for part in self.parts
+                    for part in plan.parts
                     for one in part.candidates
                     if one.reason
                 ),
-                *(f"error     '{part.asked.name}': {said}" for part, said in zip(self.parts, statements, strict=True)),
-                *(f"{name:<9} {said}" for name, said in people_in_words(self.metric.people).items()),
+                *(f"error     '{part.asked.name}': {said}" for part, said in zip(plan.parts, statements, strict=True)),
+                *(f"{name:<9} {said}" for name, said in people_in_words(plan.metric.people).items()),
             ],
-            9,
         )
+        head = f"{plan.metric.title}: {len(plan.parts)} queries for quantiles, in one release"
+        return PlanOverview({**plan.as_dict(), "expected": expected}, [head], (table,), 9)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, plan: Plan) -> dict[str, Any]:
         return {
-            "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
-            "quantiles": [part.as_dict() for part in self.parts],
-            "statements": list(self._proved(self.compared_at)),
-            "records": self.records,
-            **people_in_words(self.metric.people),
-            "compared_at_spend": str(self.compared_at),
-            "chosen_by": "name" if self.named else "expected error if evenly spread, a model",
-            "fingerprint": self.fingerprint,
+            "metric": {"title": plan.metric.title, "fingerprint": plan.metric.fingerprint},
+            "quantiles": [part.as_dict() for part in plan.parts],
+            "statements": list(self.statements(plan, self.compared_at(plan), LEVEL, None)),
+            "records": plan.records,
+            **people_in_words(plan.metric.people),
+            "compared_at_spend": str(plan.compared_at),
+            "chosen_by": "name" if plan.decided.named else "expected error if evenly spread, a model",
+            "fingerprint": plan.fingerprint,
         }
+
+
+QUANTILES: Final = QuantilePlans()
 
 
 def plan_quantiles(
@@ -231,7 +216,7 @@ def plan_quantiles(
     spend: Amount = 1,
     forms: Sequence[Sequence[str]] | None = None,
     mechanism: str = AUTO,
-) -> QuantilePlan:
+) -> Plan:
     """Choose how to answer quantiles: for each query, or each of its groups, the form that is expected to err less.
 
     Args: ``records``: their public number, where the queries do not state it; forms are compared as if so many records,
@@ -264,7 +249,9 @@ def plan_quantiles(
             parts.append(_planned(metric, asked, chosen))
         except _REFUSED as error:
             raise type(error)(f"'{asked.name}': {error}") from error
-    return QuantilePlan(metric, queries, tuple(parts), number, amount, named)
+    mechanisms: list[Mechanism[Any, Any]] = [part.mechanism for part in parts]
+    made = mechanisms[0] if len(mechanisms) == 1 else in_sequence(mechanisms, name="quantiles")
+    return Plan(QUANTILES, metric, queries, made, number, tuple(parts), ComparedForms(amount, named))
 
 
 def _in_words(asked: AskedQuantiles) -> str:

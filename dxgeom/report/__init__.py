@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     )
     from dxgeom.report.released import Released as Released, read_release as read_release
     from dxgeom.report.review import review_page as review_page
-    from dxgeom.report.statistic_pictures import adjacent_outputs_picture as adjacent_outputs_picture
 
 _open, __dir__, __all__ = doors_of(__name__, __file__)
 _WITHOUT_PICTURES = {"Document", "changes_page", "Released", "read_release", "review_page", "ProgressLine"}

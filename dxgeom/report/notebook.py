@@ -36,7 +36,6 @@ from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.candidates import CandidateResult, title_of
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.release import Release
-from dxgeom.planner.releases.releasable import Releasable
 from dxgeom.policy.explain.telling import Telling, curve_in_words
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.currencies import PURE, currency_of
@@ -134,8 +133,10 @@ def _rows(shown: MetricCertificate, depth: int) -> Iterator[tuple[Words, ...]]:
 
 
 def plan(shown: Plan) -> Document:
-    """± of each answer beside ordinary noise, and the candidates."""
+    """± of each answer beside ordinary noise, and the candidates; of any other plan what it says of itself."""
     shown = shown.plan
+    if not shown.answers_a_list:
+        return _in_its_words(shown)
     widths, ordinary = _widths(shown)
     spend = amount(shown.metric.budget)
     short = Paragraph(
@@ -168,8 +169,7 @@ def plan(shown: Plan) -> Document:
     return Document("Plan", shown.metric.title, "", facts, sections, shown.fingerprint)
 
 
-def releasable(shown: Releasable[Any]) -> Document:
-    """What any other plan says of itself."""
+def _in_its_words(shown: Plan) -> Document:
     short = Section(0, "In short", tuple(map(Paragraph, shown.lines())))
     facts: tuple[tuple[str, Words], ...] = (
         ("Mechanism", shown.mechanism.name),
@@ -185,8 +185,10 @@ def candidateresult(shown: CandidateResult) -> Document:
 
 
 def plan_scene(shown: Plan, about: tuple[str, ...]) -> Scene | None:
-    """Improvement over ordinary noise as dots, or the noise of two answers."""
+    """Improvement over ordinary noise as dots, or the noise of two answers; None of what is no list of queries."""
     shown = shown.plan
+    if not shown.answers_a_list:
+        return None
     if about:
         unknown = [name for name in about if name not in shown.queries.names]
         if unknown or len(set(about)) != 2:

@@ -307,7 +307,7 @@ def _ratio(baseline: NDArray[np.float64], variances: NDArray[np.float64]) -> NDA
 def _query(plan: Plan, name: str) -> int:
     if name not in plan.queries.names:
         raise UnsupportedCombination(f"the plan has no query '{name}'; it has {', '.join(plan.queries.names)}")
-    return plan.queries.names.index(name)
+    return int(plan.queries.names.index(name))
 
 
 def _others(plan: Plan) -> list[AdditiveMechanism]:

@@ -16,7 +16,7 @@ from dxgeom.document.document import Document, Notice
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.ledger.history import History, read_answer, read_ledger
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.releases.releasable import Releasable
+from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.currencies import PURE
 from dxgeom.report.account import account
@@ -156,7 +156,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 def review_page(
     policy: Policy,
-    plan: Releasable[Any] | None = None,
+    plan: Plan | None = None,
     *,
     spend: Amount | None = None,
     ledger: str | Path | None = None,
@@ -174,7 +174,7 @@ def review_page(
     Raises: LedgerError; UnsupportedCombination for a plan under another policy; TooLarge.
     """
     require(policy, Policy, "policy", "load it with dx.load_policy")
-    require(plan, (Releasable, NoneType), "plan", "make it with dx.plan, or load one with dx.load_plan")
+    require(plan, (Plan, NoneType), "plan", "make it with dx.plan, or load one with dx.load_plan")
     if plan is not None and plan.metric.fingerprint != policy.fingerprint:
         raise UnsupportedCombination(
             f"the plan is under another policy than '{policy.name}': plan under this one, or name the plan's own"

@@ -41,15 +41,13 @@ def _certificate(certificate: Any) -> str:
 
 
 def _plan(plan: Any) -> str:
+    if not plan.answers_a_list:
+        return f"of {plan.mechanism.account.policy_name!r}: {plan.purpose}"
     errors = plan.plan.rmse()
     return (
         f"of {plan.metric.title!r}: {plan.queries.count:,} queries by {plan.mechanism.name}, rmse "
         f"{errors.min():.3g} to {errors.max():.3g} at spend 1"
     )
-
-
-def _any_plan(plan: Any) -> str:
-    return f"of {plan.mechanism.account.policy_name!r}: {plan.releasing.purpose}"
 
 
 def _candidate(candidate: Any) -> str:
@@ -76,7 +74,6 @@ _BRIEFS: Final[dict[str, Callable[[Any], str]]] = {
     "VerifiedMetric": _metric,
     "MetricCertificate": _certificate,
     "Plan": _plan,
-    "Releasable": _any_plan,
     "CandidateResult": _candidate,
     "Release": _release,
     "Ledger": _ledger,
@@ -108,8 +105,7 @@ def plotted(thing: object, about: tuple[str, ...], axes: Any) -> Any:
     if scene is None:
         what = f" about {', '.join(about)}" if about else ""
         name = name_of(thing, _BRIEFS).lower()
-        word = "plan" if name == "releasable" else name
-        raise UnsupportedCombination(f"there is nothing to draw of this {word}{what}")
+        raise UnsupportedCombination(f"there is nothing to draw of this {name}{what}")
     if axes is None and in_notebook():
         # Only what pyplot knows is shown below a cell.
         size = (scene.width / DOTS_PER_INCH, scene.height / DOTS_PER_INCH)

@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from figures import Row, printed
 
 from dxgeom.geometry import Box, Ellipsoid, EnclosureLimits, enclosing_polytope
-from dxgeom.mechanisms.statistics import PolynomialOutputs, bounded_column, norm_sensitivities, polynomial_statistic
+from dxgeom.lab import PolynomialOutputs, bounded_column, norm_sensitivities, polynomial_statistic
 from dxgeom.noise import BoxNoise, EllipsoidNoise, LaplaceNoise
 
 HERE = Path(__file__).parent

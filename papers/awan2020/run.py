@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from dxgeom.geometry import Box, EnclosureLimits, enclosing_polytope
-from dxgeom.mechanisms.statistics import (
+from dxgeom.lab import (
     PolynomialOutputs,
     PolynomialStatistic,
     bounded_column,

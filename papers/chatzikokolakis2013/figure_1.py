@@ -12,8 +12,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from figures import Row, printed
 
-from dxgeom.audit import privacy_level
-from dxgeom.mechanisms.finite import FiniteMechanism
+from dxgeom.lab import FiniteMechanism, privacy_level
 
 HERE = Path(__file__).parent
 CHANCES = (Fraction(3, 4), Fraction(1, 2), Fraction(1, 4))

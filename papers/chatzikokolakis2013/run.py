@@ -15,10 +15,17 @@ sys.path.append(str(Path(__file__).parents[1]))
 from figures import Row, printed
 
 from dxgeom import VerifiedMetric, optimal_table, planar_laplace
-from dxgeom.audit import privacy_level
-from dxgeom.mechanisms.finite import finite_laplace, halved_exponential, truncated_geometric, truncated_geometric_law
-from dxgeom.mechanisms.finite.finite_mechanism import Losses, Prior
-from dxgeom.mechanisms.metric_space import laplace_usefulness, planar_usefulness, series_root_mean_square
+from dxgeom.lab import (
+    finite_laplace,
+    halved_exponential,
+    laplace_usefulness,
+    planar_usefulness,
+    privacy_level,
+    series_root_mean_square,
+    truncated_geometric,
+    truncated_geometric_law,
+)
+from dxgeom.lab.finite_mechanism import Losses, Prior
 from dxgeom.metrics import LineMetric, PointsMetric, verify
 
 HERE = Path(__file__).parent

@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from run import EPSILONS, triangles
 
-from dxgeom.mechanisms.metric_space import composed_layers, ladder_layers, layered_table, small_graphs
+from dxgeom.lab import composed_layers, ladder_layers, layered_table, small_graphs
 
 HERE = Path(__file__).parent
 WIDE = 100

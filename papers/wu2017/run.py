@@ -14,9 +14,9 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from figures import Row, printed
 
-from dxgeom.mechanisms.finite import bracketed_table
-from dxgeom.mechanisms.metric_space import (
+from dxgeom.lab import (
     DatasetSpace,
+    bracketed_table,
     calibrated_table,
     ladder_layers,
     layered_table,

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, MissingExtra
-from dxgeom.one_secret.answer_plan import plan_answer
+from dxgeom.lab.answer_plan import plan_answer
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.release import Release
 from dxgeom.planner.unknown import Unknown

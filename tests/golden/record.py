@@ -8,7 +8,7 @@ the commit which. Without a part, the machine is recorded, too.
 version 0.2.1 and are never recorded anew: of them only what is not there yet is made, for a kind that comes later.
 ``shown`` is what is told of these releases, in words and bars, which may change where that is meant.
 ``long-tests`` are those of which DXGEOM_TIMES, a file that ``make test`` or ``make test-long`` wrote, says that they
-took more than half a second; those that it says nothing of stay.
+took more than half a second of a slow core; those that it says nothing of stay.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from reference.calibration import LONG_SECONDS
 from reference.example_policies import TABLES
 from reference.project import LONG_TESTS
 
@@ -27,8 +28,6 @@ from golden.matrix import record_refusals
 from golden.recording import HERE, machine, mechanism_record, names_of_tests, policy_record, write
 from golden.typical_mistakes.every import EVERY
 from golden.typical_mistakes.mistake import TEXTS, answered
-
-LONG_SECONDS = 0.5
 
 
 def record(parts: list[str]) -> None:

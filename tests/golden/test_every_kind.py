@@ -47,10 +47,15 @@ def is_released_often(name):
     return (variant(name) in ("", "pure") or normal) and not seldom
 
 
+@cache
+def first_of_ledgers():
+    """The first plan that was released into each ledger."""
+    return {keeping.ledger_of(name): name for name in sorted(keeping.names(), reverse=True)}
+
+
 def is_shown_often(name):
     """One of each ledger that is quickly shown, and tasks of several kinds."""
-    first = min(one for one in keeping.names() if keeping.ledger_of(one) == keeping.ledger_of(name))
-    quick = name == first and not name.startswith(("cells", "intervals"))
+    quick = name == first_of_ledgers()[keeping.ledger_of(name)] and not name.startswith(("cells", "intervals"))
     return quick or name.startswith("tasks, pure, s") or name == "words, every word"
 
 

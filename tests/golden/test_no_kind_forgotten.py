@@ -10,7 +10,7 @@ from reference.mechanisms import CASES
 
 import dxgeom as dx
 from dxgeom.kinds.registry import kinds
-from dxgeom.one_secret.task import WORDS
+from dxgeom.lab.task import WORDS
 from dxgeom.plan_files.box_plans import BoxNoisePart
 from dxgeom.plan_files.codec import codec_of
 from dxgeom.plan_files.laws import ALONG, IN_BOXES, JUMPS, KINDS, SCALES
@@ -51,7 +51,7 @@ def every(thing, key):
 
 def test_every_kind_of_plan_has_a_file():
     names = ("words, errors", "tables, pure, errors, marginal-laplace", "boxes, pure, errors", "quantiles, groups")
-    found = {type(dx.load_plan(keeping.plan_file(name))) for name in (*names, "tasks, pure, select")}
+    found = {dx.load_plan(keeping.plan_file(name)).kind for name in (*names, "tasks, pure, select")}
     assert found == {codec.planned for kind in kinds() if (codec := codec_of(kind)) is not None}
 
 

@@ -30,7 +30,8 @@ from dxgeom.universe.universe import Universe
 
 _NUMBERS = itertools.count(1)
 PEOPLE = ("1", "2", "3", "4")
-FEW = [(True, "drop", None, False), (True, "drop", "once", False), (False, "refuse", None, False)]
+FEW = [(True, "drop", None, False)]
+"""Of all settings, what is tried where nothing long runs, and there on one engine."""
 SETTINGS = [
     *itertools.product([False, True], ["refuse", "drop"], [None, "once"], [False]),
     (True, "drop", "rows", False),
@@ -109,7 +110,7 @@ MAKERS: dict[str, tuple[Callable[..., Any], str]] = {
 }
 
 
-@pytest.fixture(params=[*ENGINES, *(pytest.param(one, marks=pytest.mark.service(own)) for one, own in SERVERS.items())])
+@pytest.fixture
 def made(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Nasty], Any]:
     """How an engine keeps a case; None where it has no such cell."""
     maker, written = MAKERS[request.param]
@@ -140,22 +141,32 @@ def outcome(table: Any, attribute: str, setting: tuple[Any, ...]) -> Any:
     return found.counts.tolist(), found.total, found.dropped
 
 
-def plainly(case: Nasty) -> pa.Table:
-    """The cells as text, with the plain one in place of the nasty."""
-    counts_as = None if case.counts_as is None else case.counts_as
-    cells = pa.array([*case.sound, counts_as])
-    if pa.types.is_floating(case.kind) or pa.types.is_integer(case.kind) or pa.types.is_decimal(case.kind):
-        cells = cells.cast(pa.float64())
-    return pa.table({"who": PEOPLE, "at": [1, 2, 3, 4], "c": cells})
+def plain_outcome(case: Nasty, setting: tuple[Any, ...]) -> Any:
+    """What is counted of the cells as text, with the plain one in place of the nasty."""
+    numbers = pa.types.is_floating(case.kind) or pa.types.is_integer(case.kind) or pa.types.is_decimal(case.kind)
+    return _plain_outcome(case.attribute, (*case.sound, case.counts_as), numbers, setting)
 
 
 @cache
-def plain_outcome(name: str, setting: tuple[Any, ...]) -> Any:
-    return outcome(plainly(NASTY[name]), NASTY[name].attribute, setting)
+def _plain_outcome(attribute: str, texts: tuple[str | None, ...], numbers: bool, setting: tuple[Any, ...]) -> Any:
+    cells = pa.array(texts)
+    table = pa.table({"who": PEOPLE, "at": [1, 2, 3, 4], "c": cells.cast(pa.float64()) if numbers else cells})
+    return outcome(table, attribute, setting)
 
 
-@pytest.mark.parametrize("settings", [FEW, pytest.param(SETTINGS, marks=pytest.mark.long)], ids=["few", "all"])
 @pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize(
+    ("made", "settings"),
+    [
+        pytest.param("text", FEW, id="text-few"),
+        *(pytest.param(one, SETTINGS, id=f"{one}-all", marks=pytest.mark.long) for one in ENGINES),
+        *(
+            pytest.param(one, SETTINGS, id=f"{one}-all", marks=[pytest.mark.long, pytest.mark.service(service)])
+            for one, service in SERVERS.items()
+        ),
+    ],
+    indirect=["made"],
+)
 def test_a_nasty_cell_counts_as_a_plain_one_and_ends_nothing(
     made: Callable[[Nasty], Any], name: str, settings: list[tuple[Any, ...]]
 ) -> None:
@@ -164,5 +175,5 @@ def test_a_nasty_cell_counts_as_a_plain_one_and_ends_nothing(
         return
     for setting in settings:
         found = outcome(table, case.attribute, setting)
-        assert found == plain_outcome(name, setting), setting
+        assert found == plain_outcome(case, setting), setting
         assert found != "refused" or setting[:2] != (True, "drop")

@@ -26,13 +26,15 @@ import dxgeom as dx
 from dxgeom.disclosure.all_releases import disclosed_loss
 from dxgeom.engines.counted_tables import table_counts
 from dxgeom.geometry import hull_of_points
+from dxgeom.lab.answer_plan import plan_answer
+from dxgeom.lab.answers import Lines, Tables
+from dxgeom.lab.laplace_tables import banded_geometric, finite_laplace, truncated_geometric
+from dxgeom.lab.line_noise import layered_line, staircase
+from dxgeom.lab.optimal_tables import optimal_table
+from dxgeom.lab.planar import planar_laplace
 from dxgeom.ledger.history import read_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.mechanisms.finite.laplace_tables import banded_geometric, finite_laplace, truncated_geometric
-from dxgeom.mechanisms.finite.optimal_tables import optimal_table
-from dxgeom.mechanisms.metric_space.line_noise import layered_line, staircase
-from dxgeom.mechanisms.metric_space.planar import planar_laplace
-from dxgeom.mechanisms.metric_space.time_series import series_mechanism
+from dxgeom.mechanisms.linear.time_series import series_mechanism
 from dxgeom.mechanisms.quantiles.question import quantile_question
 from dxgeom.mechanisms.quantiles.transport import TransportQuantiles
 from dxgeom.mechanisms.selection.scores import declared_selection, tabled_selection
@@ -44,9 +46,6 @@ from dxgeom.metrics.components import components_of
 from dxgeom.metrics.data_set import DataSet
 from dxgeom.metrics.verification import verify, verify_metric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.one_secret.answer_plan import plan_answer
-from dxgeom.one_secret.near_answers import Lines
-from dxgeom.one_secret.table_answers import Tables
 from dxgeom.universe.queries import LinearQueries
 
 COUNT = int(os.environ.get("DXGEOM_ENUMERATED", "2"))

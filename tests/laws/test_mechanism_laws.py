@@ -30,13 +30,15 @@ def plain(answer):
 
 
 @cache
-def kinds_of_all():
-    return {type(case.make()) for case in CASES.values()}
+def made(name):
+    """One for all tests: a mechanism is frozen."""
+    return CASES[name].make()
 
 
-@cache
-def fingerprint_of(name):
-    return CASES[name].make().fingerprint
+@pytest.fixture(scope="module")
+def every():
+    """All, made before a test that compares one with them is timed."""
+    return {name: made(name) for name in CASES}
 
 
 def opened(mechanism):
@@ -50,28 +52,28 @@ def opened(mechanism):
     )
 
 
-def audited(case, spend, factor=1):
+def audited(name, factor=1):
     """What an audit finds at ``factor`` times the spend for each of the other data, and what the spend allows."""
-    mechanism = case.make()
+    case, mechanism = CASES[name], made(name)
     answers = [
-        mechanism.draws(data, spend * factor, case.draws, InsecureSeededRandomness(seed))
+        mechanism.draws(data, case.spend * factor, case.draws, InsecureSeededRandomness(seed))
         for seed, data in enumerate([case.data, *(other for other, _ in case.others)])
     ]
     for there, (other, distance) in zip(answers[1:], case.others, strict=True):
         views = [case.view(mechanism, sample, case.data, other) for sample in (answers[0], there)]
-        yield observed_loss(*views, ERROR).nats, float(spend * distance)
+        yield observed_loss(*views, ERROR).nats, float(case.spend * distance)
 
 
-def test_it_knows_its_name_and_has_a_fingerprint_of_its_own(name):
-    mechanism = CASES[name].make()
+def test_it_knows_its_name_and_has_a_fingerprint_of_its_own(name, every):
+    mechanism = made(name)
     assert str(mechanism) == name
     assert mechanism.fingerprint == CASES[name].make().fingerprint
-    assert [other for other in CASES if fingerprint_of(other) == mechanism.fingerprint] == [name]
+    assert [other for other in CASES if every[other].fingerprint == mechanism.fingerprint] == [name]
 
 
 def test_a_release_charges_the_spend_and_then_draws_by_the_law(name):
     case = CASES[name]
-    mechanism = case.make()
+    mechanism = made(name)
     with opened(mechanism) as ledger:
         release = dx.release(mechanism, case.data, ledger=ledger, spend=case.spend, insecure_test_seed=5)
         left = Fraction(1, 2) if case.affordable == 2 else pytest.approx(0.75**0.5, rel=1e-9)
@@ -88,7 +90,7 @@ def test_a_release_charges_the_spend_and_then_draws_by_the_law(name):
 
 def test_only_what_was_made_for_one_spend_knows_its_spend(name):
     case = CASES[name]
-    mechanism = case.make()
+    mechanism = made(name)
     if mechanism.only_spend is None:
         with pytest.raises(UnsupportedCombination, match="say how much"):
             dx.release(mechanism, case.data, ledger=":memory:")
@@ -100,7 +102,7 @@ def test_only_what_was_made_for_one_spend_knows_its_spend(name):
 
 def test_what_is_no_data_costs_nothing(name):
     case = CASES[name]
-    mechanism = case.make()
+    mechanism = made(name)
     with opened(mechanism) as ledger:
         for wrong in case.wrong:
             with pytest.raises(DataError):
@@ -114,7 +116,7 @@ def test_what_is_no_data_costs_nothing(name):
 
 def test_a_tiny_spend_is_served_or_costs_nothing(name):
     case = CASES[name]
-    mechanism = case.make()
+    mechanism = made(name)
     with opened(mechanism) as ledger:
         try:
             served = dx.release(mechanism, case.data, ledger=ledger, spend="1e-29").spent
@@ -134,7 +136,7 @@ def test_a_copy_in_another_process_would_draw_the_same(name):
 
 def test_a_release_can_be_written_as_json(name):
     case = CASES[name]
-    mechanism = case.make()
+    mechanism = made(name)
     release = dx.release(mechanism, case.data, ledger=":memory:", spend=case.spend, insecure_test_seed=1)
     written = json.loads(release.to_json())
     assert (written["mechanism"], written["spent"], written["secure_randomness"]) == (name, "1/2", False)
@@ -145,21 +147,21 @@ def test_a_release_can_be_written_as_json(name):
 @pytest.mark.long
 def test_no_audit_finds_more_than_was_promised(name):
     """A mechanism that keeps its promise fails with a chance of at most 1e-10 for each pair of data."""
-    for found, allowed in audited(CASES[name], CASES[name].spend):
+    for found, allowed in audited(name):
         assert found <= allowed
 
 
 @pytest.mark.long
 def test_an_audit_would_notice_eight_times_the_loss(name):
     """So that the test before can fail. What serves one spend only is checked in exact rationals when it is made."""
-    if CASES[name].make().only_spend is None:
-        assert any(found > allowed for found, allowed in audited(CASES[name], CASES[name].spend, 8))
+    if made(name).only_spend is None:
+        assert any(found > allowed for found, allowed in audited(name, factor=8))
 
 
 def test_its_error_is_the_stated_one(name):
     """Six standard errors, or never above the stated bound: a correct mechanism fails with a chance of about 2e-9."""
     case = CASES[name]
-    mechanism = case.make()
+    mechanism = made(name)
     answers = mechanism.draws(case.data, case.spend, case.draws, InsecureSeededRandomness(11))
     losses = np.array([case.loss(answer) for answer in answers])
     stated, spread = case.stated(mechanism, case.spend), 6 * losses.std() / np.sqrt(len(losses))
@@ -170,10 +172,10 @@ def test_its_error_is_the_stated_one(name):
 
 
 def test_its_guarantee_and_its_page_are_written(name):
-    kind = type(CASES[name].make())
+    kind = type(made(name))
     assert "Guarantee:" in kind.__doc__
     assert f"`{kind.__name__}`" in DOCUMENT.read_text()
 
 
-def test_it_is_there_because_no_mechanism_is_forgotten(name):
-    assert type(CASES[name].make()) in kinds_of_all() == every_mechanism()
+def test_it_is_there_because_no_mechanism_is_forgotten(name, every):
+    assert type(made(name)) in set(map(type, every.values())) == every_mechanism()

@@ -112,7 +112,7 @@ def test_every_recorded_plan_passes_the_judge_of_its_kind(documents):
     judge = Judge()
     for name in [name for name in documents if name.partition(", ")[0] in ("quantiles", "tables")]:
         judge.judge(dx.load_plan(keeping.plan_file(name)), documents[name])
-    assert judge.seen["planned anew, QuantilePlan"] and judge.seen["driven, marginal-laplace"]
+    assert judge.seen["planned anew, quantiles"] and judge.seen["driven, marginal-laplace"]
 
 
 def test_the_reader_of_policies_finds_the_distances_of_the_package(documents):

@@ -9,9 +9,9 @@ import pytest
 from reference.bodies import exact_gauge
 
 from dxgeom.geometry.enclosing import EnclosureLimits, StatedSupport, SupportOracle, enclosing_polytope
-from dxgeom.mechanisms.statistics.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments, regression_statistic
-from dxgeom.mechanisms.statistics.statistic_release import norm_sensitivities
+from dxgeom.lab.statistic_release import norm_sensitivities
+from dxgeom.learning.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
+from dxgeom.learning.polynomials import bounded_column, moments, regression_statistic
 
 X, Y = bounded_column("x", -1, 2, "1/8"), bounded_column("y", 0, 100, 10)
 

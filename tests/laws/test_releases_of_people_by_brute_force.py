@@ -252,7 +252,7 @@ def released(plan: Any, data: Any, spend: Any = SPEND) -> Any:
 
 def same_release(plan: Any, table: Any, hand: ByHand) -> bool:
     """Whether a table is answered as what was counted by hand is, to the last digit, and as many are told of."""
-    one, other = released(plan, table), released(plan, hand.data_for(plan.releasing.mechanism))
+    one, other = released(plan, table), released(plan, hand.data_for(plan.mechanism))
     unlike = ("time", "ledger", "dropped_rows", "dropped_people")
     told = [{**each.as_dict(), **dict.fromkeys(unlike)} for each in (one, other)]
     numbers = (None, None) if hand.presence else (hand.total, hand.dropped)
@@ -291,7 +291,7 @@ def test_each_kind_alone_answers_with_what_it_is_by_hand(kind: str, count: str, 
         return
     plan, rows = plan_of(count, presence, kind), random_people(1, count, presence)
     hand = ByHand(rows, count, presence, kind in WIDE)
-    answers = released(plan, hand.data_for(plan.releasing.mechanism), BUDGET).answer
+    answers = released(plan, hand.data_for(plan.mechanism), BUDGET).answer
     assert FITS[kind](hand, answers[kind] if kind in TASKS else answers)
     if kind not in (*TASKS, *WIDE):  # which are released alone, or with all others, on every engine
         assert same_release(plan, as_table(rows), hand)

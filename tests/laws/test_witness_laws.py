@@ -19,16 +19,9 @@ import dxgeom as dx
 from dxgeom.errors import CertificateRefused, DxgeomError
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.parts.basis_mechanism import has_uneven_attributes, kronecker_gaussian, proved_along
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
-from dxgeom.mechanisms.parts.table_candidates import (
-    has_uneven_attributes,
-    kronecker_gaussian,
-    marginal_gaussian,
-    marginal_laplace,
-    marginal_space,
-    proved,
-    proved_along,
-)
+from dxgeom.mechanisms.parts.table_candidates import marginal_gaussian, marginal_laplace, marginal_space, proved
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.boxes.choosing import sought
 from dxgeom.planner.candidates import names

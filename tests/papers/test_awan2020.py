@@ -12,9 +12,9 @@ from reference.regression_cylinders import share_of_box, volume_and_square
 
 from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
 from dxgeom.geometry.round_bodies import Box
-from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments, polynomial_statistic, regression_statistic
-from dxgeom.mechanisms.statistics.statistic_release import corner_structure, norm_sensitivities, statistic_mechanism
+from dxgeom.lab.statistic_release import corner_structure, norm_sensitivities, statistic_mechanism
+from dxgeom.learning.adjacent_outputs import ListedOutputs, PolynomialOutputs
+from dxgeom.learning.polynomials import bounded_column, moments, polynomial_statistic, regression_statistic
 from dxgeom.noise.round_laws import BoxNoise, LaplaceNoise
 
 X, Y = bounded_column("x", -1, 1), bounded_column("y", -1, 1)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from reference.paper_figures import figures_of
 
-from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
-from dxgeom.mechanisms.finite.optimal_tables import optimal_table
-from dxgeom.mechanisms.metric_space.planar import planar_laplace
-from dxgeom.mechanisms.metric_space.time_series import series_mechanism
+from dxgeom.lab.laplace_tables import truncated_geometric
+from dxgeom.lab.optimal_tables import optimal_table
+from dxgeom.lab.planar import planar_laplace
+from dxgeom.mechanisms.linear.time_series import series_mechanism
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.verification import verify

@@ -17,8 +17,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.quantile_plan import QuantilePlan
-from dxgeom.planner.tasks.task_plan import TaskPlan
+from dxgeom.planner.quantile_plan import QUANTILES
 from dxgeom.policy.source.yaml_tree import folder_with
 from dxgeom.queries.queries_file import queries_from_dict
 from reference.driven_tables import driven_tables
@@ -51,8 +50,8 @@ class Judge:
         assert loaded.plan.metric.title == _as_text(said["policy"]), "the title"
         apart = stated_distances(said)
         self.seen["distances read from the file" if apart is not None else "distances by the package"] += 1
-        parts = loaded.plan.parts if isinstance(loaded.plan, TaskPlan) else [loaded.plan]
-        if isinstance(loaded.plan, TaskPlan):
+        parts = [loaded.plan] if loaded.plan.tasks is None else loaded.plan.parts
+        if loaded.plan.tasks is not None:
             assert sum(map(Fraction, loaded.plan.tasks.shares)) <= 1, "the shares"
         for number, part in enumerate(parts):
             self._part(part, number, loaded, document, apart)
@@ -115,18 +114,18 @@ class Judge:
 
     def _anew(self, part, number, loaded, document):
         """It is what anybody would be given who asks the same under the same policy."""
-        own = part.fingerprint if not isinstance(part, QuantilePlan) else None
+        own = None if part.kind is QUANTILES else part.fingerprint
         honest = [
             planned[number] for planned in honest_parts(json.dumps([document["policy"], document["queries"]]), loaded)
         ]
         if own is not None:
-            assert own in [one.fingerprint for one in honest], f"{type(part).__name__} is another"
+            assert own in [one.fingerprint for one in honest], f"{part.kind.called} is another"
         else:
             forms = {(place, one.mechanism.fingerprint) for plan in honest for place, one in enumerate(plan.parts)}
             for place, one in enumerate(part.parts):
                 mixed = len(set(one.forms)) > 1
                 assert mixed or (place, one.mechanism.fingerprint) in forms, "the quantiles are others"
-        self.seen[f"planned anew, {type(part).__name__}"] += 1
+        self.seen[f"planned anew, {part.kind.called}"] += 1
 
 
 KEPT: dict[str, list[list[object]]] = {}
@@ -138,7 +137,7 @@ def honest_parts(key, loaded):
         policy, queries = json.loads(key)
         again = dx.Policy.from_dict(policy["written"], folder=folder_with(policy["files"]))
         asked = queries_from_dict(queries["written"], again, queries["records"], folder=folder_with(queries["files"]))
-        tasks = isinstance(loaded.plan, TaskPlan)
+        tasks = loaded.plan.tasks is not None
         KEPT[key] = []
         for name in ("laplace",) if tasks else ("auto", "laplace", "transport"):
             try:

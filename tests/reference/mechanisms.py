@@ -15,44 +15,44 @@ import numpy as np
 import dxgeom.learning
 import dxgeom.mechanisms
 from dxgeom.engines.counted_tables import TableCounts
-from dxgeom.learning.evaluation import ErrorCount, FewestErrors
-from dxgeom.learning.features import Change, FeatureGroup, Features
-from dxgeom.learning.label_totals import LabelTotals
-from dxgeom.learning.logistic_plan import plan_logistic
-from dxgeom.learning.losses import LogisticLoss
-from dxgeom.learning.perturbation import ObjectivePerturbation
-from dxgeom.learning.regression_totals import GRID, RegressionTotals, integer_totals
-from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
-from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.mechanisms.finite.laplace_tables import (
+from dxgeom.lab.dataset_space import neighbouring_datasets
+from dxgeom.lab.laplace_tables import (
     banded_geometric,
     banded_laplace,
     finite_laplace,
     halved_exponential,
     truncated_geometric,
 )
-from dxgeom.mechanisms.finite.optimal_tables import optimal_table
-from dxgeom.mechanisms.linear.laplace import optimal_laplace
-from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.metric_space.dataset_space import neighbouring_datasets
-from dxgeom.mechanisms.metric_space.layers import (
+from dxgeom.lab.layers import (
     calibrated_table,
     composed_layers,
     ladder_layers,
     layered_table,
     privacy_first_layers,
 )
-from dxgeom.mechanisms.metric_space.line_noise import layered_line, staircase
-from dxgeom.mechanisms.metric_space.planar import planar_laplace
-from dxgeom.mechanisms.metric_space.time_series import series_mechanism
+from dxgeom.lab.line_noise import layered_line, staircase
+from dxgeom.lab.optimal_tables import optimal_table
+from dxgeom.lab.planar import planar_laplace
+from dxgeom.lab.statistic_release import statistic_mechanism
+from dxgeom.learning.evaluation import ErrorCount, FewestErrors
+from dxgeom.learning.features import Change, FeatureGroup, Features
+from dxgeom.learning.label_totals import LabelTotals
+from dxgeom.learning.logistic_plan import plan_logistic
+from dxgeom.learning.losses import LogisticLoss
+from dxgeom.learning.perturbation import ObjectivePerturbation
+from dxgeom.learning.polynomials import bounded_column, moments
+from dxgeom.learning.regression_totals import GRID, RegressionTotals, integer_totals
+from dxgeom.ledger.entry import Account
+from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
+from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.linear.laplace import optimal_laplace
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.linear.time_series import series_mechanism
 from dxgeom.mechanisms.quantiles.choice import quantile_mechanism
 from dxgeom.mechanisms.selection.scores import declared_selection, tabled_selection
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.selection.small_databases import small_database
 from dxgeom.mechanisms.selection.top import top_selection
-from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments
-from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.families import LineMetric, PartitionMetric
 from dxgeom.metrics.verification import verify

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, final
 
 import dxgeom as dx
 from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.kind import Planning, QuestionKind
-from dxgeom.planner.releases.releasable import Releasable, Releasing
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.queries.query_kind import Word, one_line
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader, TaskSyntax
-from dxgeom.universe.workloads.groups import AnswerOrigin
 
 
 @final
@@ -36,7 +36,6 @@ class ModeAnswer(ShownAnswers):
     place: int
     asked_fingerprint = property(lambda self: self.question.fingerprint)
     by_name = property(lambda self: {self.question.attribute: self.place})
-    all_origins = property(lambda self: (AnswerOrigin(self.question.attribute),))
 
     def columns(self, level=0.95, query=None, *, joint=False):
         return {"query": [self.question.attribute], "name": [*self.names], "value": [self.place]}
@@ -46,23 +45,25 @@ class ModeAnswer(ShownAnswers):
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class ModePlan(Releasable[ModeAnswer]):
-    question: Mode
-    mechanism: Any = field()
-    queries = property(lambda self: self.question.counts)
-    fingerprint = property(lambda self: canonical_digest("plan of a mode", self.mechanism.fingerprint))
+class ModePlans(PlanKind):
+    called = "a mode"
 
-    def _releasing(self):
-        purpose = f"the most frequent {self.question.attribute}"
-        return Releasing(self.mechanism, purpose, lambda place, *_: ModeAnswer(self.question, place), 0, None)
+    queries = staticmethod(lambda plan: plan.question.counts)
 
-    def statements(self, spend=None, level=0.95):
-        below = self.mechanism.shortfall(level, self.spend_of_figures(spend))
-        return (f"its value has at most {below:.3g} records less than the most frequent",)
+    def purpose(self, plan):
+        return f"the most frequent {plan.question.attribute}"
 
-    def as_dict(self):
-        return {"kind": "mode", "attribute": self.question.attribute, "fingerprint": self.fingerprint}
+    def answers(self, plan, answer, spend, records):
+        return ModeAnswer(plan.question, answer)
+
+    def blank(self, plan, records):
+        return 0
+
+    def statements(self, plan, spend, level, records):
+        return (f"its value has at most {plan.mechanism.shortfall(level, spend):.3g} records less than any",)
+
+    def facts(self, plan):
+        return {"attribute": plan.question.attribute}
 
 
 @final
@@ -76,7 +77,7 @@ class ModeKind(TaskKind, QuestionKind[Mode]):
         return Mode(name, dx.LinearQueries.marginals(reader.universe, [[name]]))
 
     def part(self, question: Mode, how: Planning):
-        return ModePlan(question, dx.selection(how.metric, question.counts))
+        return Plan(ModePlans(), how.metric, question, dx.selection(how.metric, question.counts))
 
 
 MODE = ModeKind()

@@ -6,6 +6,8 @@ fixed; drawn at random, they would make a correct sampler fail one of these test
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -76,43 +78,57 @@ AXES = np.array([[100.0, 30, 0], [20, 50, 10], [0, 20, 70]])
 HEXAGON = np.array([[100, 0], [0, 100], [100, -100]])
 SHEAR = np.array([[1, 3, 0], [0, 1, -2], [1, 0, 1]])
 RADII = np.array([100.0, 3.0, 20.0, 50.0])
-SAMPLERS = {
-    "interval": [LaplaceNoise(np.array([250.0])), BoxNoise(Box(np.array([250.0]))), *everywhere([[250]])],
-    "hexagon": everywhere(HEXAGON),
-    "long and flat": [cones(d := [[100_000, 99_000], [10, 20], [90, 100]]), *by_rejection(hull(d), ellipsoid_around)],
-    "box": [
+SAMPLERS: dict[str, Callable[[], list[NoiseLaw]]] = {
+    "interval": lambda: [LaplaceNoise(np.array([250.0])), BoxNoise(Box(np.array([250.0]))), *everywhere([[250]])],
+    "hexagon": lambda: everywhere(HEXAGON),
+    "long and flat": lambda: [
+        cones(d := [[100_000, 99_000], [10, 20], [90, 100]]),
+        *by_rejection(hull(d), ellipsoid_around),
+    ],
+    "box": lambda: [
         BoxNoise(Box(WIDTHS)),
         cones(cube([500, 20, 90])),
         *by_rejection(Box(WIDTHS), cross_polytope_around, ellipsoid_around),
     ],
-    "ellipsoid": [EllipsoidNoise(Ellipsoid(AXES)), *by_rejection(Ellipsoid(AXES), box_around, cross_polytope_around)],
-    "cross-polytope": [
+    "ellipsoid": lambda: [
+        EllipsoidNoise(Ellipsoid(AXES)),
+        *by_rejection(Ellipsoid(AXES), box_around, cross_polytope_around),
+    ],
+    "cross-polytope": lambda: [
         LaplaceNoise(RADII),
         cones(np.diag(RADII.astype(int))),
         *by_rejection(CrossPolytope(RADII), box_around, ellipsoid_around),
     ],
-    "generic 3": everywhere(generic(3)),
-    "turned box, a thousand times as long as wide": [
+    "generic 3": lambda: everywhere(generic(3)),
+    "turned box, a thousand times as long as wide": lambda: [
         cones(d := turned(cube([1000, 30, 1]), 5)),
         *by_rejection(hull(d), ellipsoid_around),
     ],
-    "cube 4": everywhere(cube([100] * 4)),
-    "turned counts 4": everywhere(turned(counts(4, (1, 2)), 6)),
-    "generic 5": [cones(generic(5)), *by_rejection(hull(generic(5)), ellipsoid_around)],
-    "generic 6": [cones(generic(6)), *by_rejection(hull(generic(6)), box_around)],
-    "ball of l3": by_rejection(PowerBall(WIDTHS, 3.0), box_around, cross_polytope_around),
-    "hexagon beside an interval": [
+    "cube 4": lambda: everywhere(cube([100] * 4)),
+    "turned counts 4": lambda: everywhere(turned(counts(4, (1, 2)), 6)),
+    "generic 5": lambda: [cones(generic(5)), *by_rejection(hull(generic(5)), ellipsoid_around)],
+    "generic 6": lambda: [cones(generic(6)), *by_rejection(hull(generic(6)), box_around)],
+    "ball of l3": lambda: by_rejection(PowerBall(WIDTHS, 3.0), box_around, cross_polytope_around),
+    "hexagon beside an interval": lambda: [
         ProductNoise((cones(HEXAGON), BoxNoise(Box(np.array([40.0]))))),
         cones(np.vstack([np.hstack([HEXAGON, np.zeros((3, 1), dtype=int)]), [[0, 0, 40]]])),
         *by_rejection(FreeSum((hull(HEXAGON), Box(np.array([40.0])))), box_around, ellipsoid_around),
     ],
-    "image of a box": [
+    "image of a box": lambda: [
         LinearImageNoise(BoxNoise(Box(WIDTHS)), SHEAR.astype(float)),
         cones(cube([500, 20, 90]) @ SHEAR.T),
         *by_rejection(LinearImage(Box(WIDTHS), SHEAR.astype(float)), ellipsoid_around),
     ],
-    "counts 7": [cones(d := counts(7, (1, 2, 3))), *by_rejection(hull(d), cross_polytope_around)],
+    "counts 7": lambda: [cones(d := counts(7, (1, 2, 3))), *by_rejection(hull(d), cross_polytope_around)],
 }
+"""The samplers of each body, made when a test asks for them."""
+
+
+@cache
+def samplers(name):
+    return SAMPLERS[name]()
+
+
 MANY = 10**6
 IN_THE_SUITE = {1: MANY, 2: MANY, 3: 4 * 10**5, 4: 10**5, 5: 5 * 10**4, 6: 10**4, 7: 3 * 10**4}
 """Draws by rejection, which takes up to half a minute for a million; always a million of what never rejects."""
@@ -160,18 +176,18 @@ def same_frequencies(first, second):
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_all_samplers_of_a_body_draw_one_law(name):
     """With a million draws of every sampler where that is quick."""
-    check_agreement(SAMPLERS[name], IN_THE_SUITE[SAMPLERS[name][0].dimension])
+    check_agreement(samplers(name), IN_THE_SUITE[samplers(name)[0].dimension])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_all_samplers_of_a_body_draw_one_law_a_million_times(name):
-    check_agreement(SAMPLERS[name])
+    check_agreement(samplers(name))
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_released_draws_are_of_the_same_law(name):
-    laws = SAMPLERS[name]
+    laws = samplers(name)
     moment = laws[0].second_moment
     simulation = directions(laws[0].simulate(10**5, np.random.default_rng(50)), moment)
     for seed, law in enumerate(laws):
@@ -183,8 +199,8 @@ def test_released_draws_are_of_the_same_law(name):
 def test_no_law_is_forgotten():
     """Normal noise has no K-norm, a product no sampler of its own, and jumps are no norm: they have tests elsewhere."""
     others = {GaussianNoise, GaussianWithJumps, DifferencedNormals, KroneckerNormals, CartesianProductNoise}
-    assert {type(law) for laws in SAMPLERS.values() for law in laws} == members(NoiseLaw) - others
+    assert {type(law) for name in SAMPLERS for law in samplers(name)} == members(NoiseLaw) - others
 
 
 def test_the_bodies_have_one_to_seven_dimensions():
-    assert {laws[0].dimension for laws in SAMPLERS.values()} == set(range(1, 8))
+    assert {samplers(name)[0].dimension for name in SAMPLERS} == set(range(1, 8))

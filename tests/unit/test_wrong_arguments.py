@@ -43,7 +43,7 @@ numbers = dx.Policy.from_dict(
     }
 )
 numbers_metric, medians = numbers.compile(), dx.queries_from_dict({"queries": [{"median": "n"}]}, numbers)
-statistic = dx.mechanisms.statistics.moments([dx.mechanisms.statistics.bounded_column("age", 0, 100, 1)], 1)
+statistic = dx.lab.moments([dx.lab.bounded_column("age", 0, 100, 1)], 1)
 matrix = np.array([[0.0, 1.0], [1.0, 0.0]])
 RAGGED = [[0, 1], [1]]
 EDGES = [("a", "b", 1), ("b", "c", 2)]
@@ -475,12 +475,12 @@ DOORS: dict[str, Door] = {
         },
     ),
     "plan_answer": Door(
-        dx.one_secret.plan_answer,
+        dx.lab.plan_answer,
         {"policy": policy, "task": "optimal", "spend": HALF},
         {"policy": NOT_A_POLICY_FILE, "task": NOT_A_TASK, "spend": (None, *NOT_AN_AMOUNT)},
     ),
     "answer": Door(
-        dx.one_secret.answer,
+        dx.lab.answer,
         {"policy": policy, "task": "optimal", "secret": "low", **SPENT},
         {
             "policy": NOT_A_POLICY_FILE,

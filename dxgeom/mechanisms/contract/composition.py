@@ -249,11 +249,8 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         for part, share, _ in self._alike:
             part.check(data, share * spend)
 
-    def draw(self, data: Data, spend: Fraction, randomness: Randomness) -> tuple[Any, ...]:
-        """The answers of all parts, in order."""
-        return self.draws(data, spend, 1, randomness)[0]
-
     def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[tuple[Any, ...]]:
+        """The answers of all parts, in order."""
         answers: list[Any] = [()] * len(self.parts)
         for part, share, places in self._alike:
             drawn = part.draws(data, share * spend, count * len(places), randomness)
@@ -320,9 +317,6 @@ class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
 
     def check(self, data: Data, spend: Fraction) -> None:
         self.inner.check(data, spend)
-
-    def draw(self, data: Data, spend: Fraction, randomness: Randomness) -> New:
-        return self.function(self.inner.draw(data, spend, randomness))
 
     def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[New]:
         return [self.function(answer) for answer in self.inner.draws(data, spend, count, randomness)]

@@ -116,13 +116,13 @@ class Mechanism(Sealed, ABC, Generic[Data, Answer]):
         Raises: DataError, TooLarge, UnsupportedCombination. Proper data are refused for public reasons only.
         """
 
-    @abstractmethod
     def draw(self, data: Data, spend: Fraction, randomness: Randomness) -> Answer:
         """An answer, exactly by the law. Charges no ledger: that is the release's work."""
+        return self.draws(data, spend, 1, randomness)[0]
 
+    @abstractmethod
     def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
-        """Many independent answers, for audits; whoever sees them all has seen ``count`` releases."""
-        return [self.draw(data, spend, randomness) for _ in range(count)]
+        """``count`` independent answers; more than one for audits: whoever sees them all has seen as many releases."""
 
     @property
     def without_functions(self) -> Mechanism[Data, Any]:

@@ -111,9 +111,6 @@ class HistogramMechanism(RowReader[NDArray[np.int64], Answer]):
         Raises: TooLarge, UnsupportedCombination.
         """
 
-    def draw(self, data: NDArray[np.int64], spend: Fraction, randomness: Randomness) -> Answer:
-        return self.draws(data, spend, 1, randomness)[0]
-
     def draws(self, data: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
         return self.drawn(data, spend / self.shares, count, randomness)
 
@@ -190,8 +187,8 @@ class TableReader(RowReader[CountedTables, Answer]):
         """Raises: DataError unless these are counts of its tables, and cells hold all shares of everybody."""
         require_counts_of(self.queries, data, self.shares, self.absent is not None)
 
-    def draw(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:
-        return self.drawn(data, spend / self.shares, randomness)
+    def draws(self, data: CountedTables, spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
+        return [self.drawn(data, spend / self.shares, randomness) for _ in range(count)]
 
     @abstractmethod
     def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:

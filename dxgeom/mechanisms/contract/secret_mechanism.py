@@ -41,10 +41,6 @@ class SecretMechanism(Mechanism[int, Answer]):
                 f"this {self.name} was made for a spend of {self.spend}, not {spend}: make another one"
             )
 
-    def draw(self, data: int, spend: Fraction, randomness: Randomness) -> Answer:
-        self.check(data, spend)
-        return self.report(data, randomness)
-
     def draws(self, data: int, spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
         self.check(data, spend)
         return self.reports(data, count, randomness)

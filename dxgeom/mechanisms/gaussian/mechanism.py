@@ -25,6 +25,7 @@ from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.numeric.arrays import FITS
 
 _PRIME: Final = 2**31 - 1
 _SEEN: Final = 4
@@ -117,7 +118,7 @@ def _not_following(
     sizes = [max(common, sum(map(abs, parts))) * largest for common, parts in whole]
     wrong = np.zeros(len(differences), dtype=bool)
     for place in (place for place, size in enumerate(sizes) if size >= _EXACT):
-        kind: Any = np.int64 if sizes[place] < 2**62 else object
+        kind: Any = np.int64 if sizes[place] < FITS else object
         common, parts = whole[place]
         used = [column for column, part in enumerate(parts) if part]
         follows = differences[:, pivots[used]].astype(kind) @ np.array([parts[column] for column in used], dtype=kind)

@@ -99,5 +99,11 @@ if TYPE_CHECKING:
         require_written_for as require_written_for,
         sensitivity_of as sensitivity_of,
     )
+    from dxgeom.mechanisms.linear.time_series import (
+        SeriesMechanism as SeriesMechanism,
+        series_mechanism as series_mechanism,
+        series_mechanism_under as series_mechanism_under,
+        series_root_mean_square as series_root_mean_square,
+    )
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -37,7 +37,7 @@ from dxgeom.noise import k_norm
 from dxgeom.noise.composed import LinearImageNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.numeric.arrays import distinct_rows
+from dxgeom.numeric.arrays import FITS, distinct_rows
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
 from dxgeom.universe.weight_table import WeightTable, only
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 
 _ENTRIES_AT_ONCE: Final = 1 << 22
-_FITS: Final = 2**62
 
 
 def require_measured(sensitivity: Sensitivity, mixing: IntegerMixing) -> None:
@@ -150,7 +149,7 @@ def _left(
     sums = [mixing.row_sums[row] for row in rows]
     each = zip(divisors, sums, strict=True)
     reach = max(over.numerator * max(largest, 1) + over.denominator * max(total, 1) for over, total in each)
-    kind: Any = np.int64 if reach < _FITS else object
+    kind: Any = np.int64 if reach < FITS else object
     along = (-1, *[1] * len(table.axes))
     times, over = (
         np.array([getattr(one, part) for one in divisors], dtype=kind).reshape(along)
@@ -393,15 +392,32 @@ def _carriers(rows: NDArray[np.int64], mixing: NDArray[Any]) -> NDArray[np.int64
             own.setdefault(taken[0], row)
     _require(len(own) == mixing.shape[1], "some coordinate of the noise belongs to no answer")
     carriers = np.array([own[place] for place in range(mixing.shape[1])], dtype=np.int64)
-    shifts = rows[:, carriers]
-    for row, shares in enumerate(mixing.tolist()):
-        common = math.lcm(*(share.denominator for share in shares))
-        parts = [int(share * common) for share in shares]
-        reach = max(common, sum(map(abs, parts))) * max(int(np.abs(rows).max(initial=0)), 1)
-        kind: Any = np.int64 if reach < 2**62 else object
-        follows = shifts.astype(kind) @ np.array(parts, dtype=kind) == rows[:, row].astype(kind) * common
-        _require(bool(np.all(follows)), "an answer does not change as its noise says that it follows from others")
+    most, taken = max(int(np.abs(rows).max(initial=0)), 1), mixing.tolist()
+    common = [math.lcm(*(share.denominator for share in shares)) for shares in taken]
+    parts = [[int(share * over) for share in shares] for shares, over in zip(taken, common, strict=True)]
+    fits = np.array([max(over, sum(map(abs, own))) * most < 2**52 for own, over in zip(parts, common, strict=True)])
+    # Whole numbers below 2⁵³, all sums on the way among them, are exact in float64, whose products are fast.
+    _require_follow(rows, carriers, parts, common, np.flatnonzero(fits), np.float64)
+    _require_follow(rows, carriers, parts, common, np.flatnonzero(~fits), object)
     return carriers
+
+
+def _require_follow(
+    rows: NDArray[np.int64],
+    carriers: NDArray[np.int64],
+    parts: Sequence[Sequence[int]],
+    common: Sequence[int],
+    answers: NDArray[np.int64],
+    kind: Any,
+) -> None:
+    """Of these ``answers`` each times its divisor is its parts of what the carriers have, in numbers of this kind."""
+    taken = np.array([parts[row] for row in answers.tolist()], dtype=kind).reshape(len(answers), len(carriers)).T
+    times = np.array([common[row] for row in answers.tolist()], dtype=kind)
+    at_once = max(1, _ENTRIES_AT_ONCE // max(rows.shape[1], 1))
+    for start in range(0, len(rows) if len(answers) else 0, at_once):
+        here = rows[start : start + at_once].astype(kind)
+        follows = bool(np.all(here[:, carriers] @ taken == here[:, answers] * times))
+        _require(follows, "an answer does not change as its noise says that it follows from others")
 
 
 def _is_known(law: NoiseLaw) -> bool:

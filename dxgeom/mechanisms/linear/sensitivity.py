@@ -22,6 +22,7 @@ from dxgeom.metrics.differences import differences_of_some, differences_of_table
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.paired_changes import PairedChanges, changes_of_places, paired_changes
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
+from dxgeom.numeric.arrays import FITS
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.queries import LinearQueries
@@ -124,7 +125,6 @@ def _furthest(changes: PairedChanges, turned: NDArray[np.float64]) -> tuple[NDAr
 _DOOR = object()
 _PAIRS_LOOKED_AT: Final = 256
 _ENTRIES_LOOKED_AT: Final = 1 << 23
-_FITS: Final = 2**62
 
 FEW_QUERIES = 7
 """The changes of so few are listed, however many they are: hulls are built of them."""
@@ -331,7 +331,7 @@ def _require_of_some_pairs(changes: Changes, metric: Metric, tables: WeightTable
     No proof, but whoever forgets a family of changes is found out. Raises: CertificateRefused.
     """
     types = math.prod(tables.shape)
-    if types >= _FITS:
+    if types >= FITS:
         return
     generator, count = np.random.default_rng(), max(8, min(_PAIRS_LOOKED_AT, _ENTRIES_LOOKED_AT // tables.count))
     first, second = generator.integers(types, size=(2, count))

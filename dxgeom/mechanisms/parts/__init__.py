@@ -20,7 +20,13 @@ if TYPE_CHECKING:
         weighed_pairs as weighed_pairs,
     )
     from dxgeom.mechanisms.parts.basis_loads import Loads as Loads
-    from dxgeom.mechanisms.parts.basis_mechanism import KroneckerMechanism as KroneckerMechanism, maps_of as maps_of
+    from dxgeom.mechanisms.parts.basis_mechanism import (
+        KroneckerMechanism as KroneckerMechanism,
+        has_uneven_attributes as has_uneven_attributes,
+        kronecker_gaussian as kronecker_gaussian,
+        maps_of as maps_of,
+        proved_along as proved_along,
+    )
     from dxgeom.mechanisms.parts.basis_program import FoundNoise as FoundNoise, KroneckerQuestion as KroneckerQuestion
     from dxgeom.mechanisms.parts.box_bound import (
         BoundedGauge as BoundedGauge,
@@ -103,13 +109,10 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.parts.table_candidates import (
         CountTables as CountTables,
         MarginalSpace as MarginalSpace,
-        has_uneven_attributes as has_uneven_attributes,
-        kronecker_gaussian as kronecker_gaussian,
         marginal_gaussian as marginal_gaussian,
         marginal_laplace as marginal_laplace,
         marginal_space as marginal_space,
         proved as proved,
-        proved_along as proved_along,
         unbiased_tables_bound as unbiased_tables_bound,
     )
     from dxgeom.mechanisms.parts.table_mechanism import TableMechanism as TableMechanism

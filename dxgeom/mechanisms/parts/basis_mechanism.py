@@ -12,12 +12,16 @@ from typing import Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused
+from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.contract.readers import require_own_records
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.promises import promise_of
-from dxgeom.mechanisms.parts.bases import Blocks, TurnedShifts, cell_errors, uneven_distances
+from dxgeom.mechanisms.parts.bases import Blocks, TurnedShifts, ValueDistances, cell_errors, uneven_distances
 from dxgeom.mechanisms.parts.basis_loads import Loads
+from dxgeom.mechanisms.parts.basis_program import KroneckerQuestion
 from dxgeom.mechanisms.parts.counts_with_noise import CellErrors, CountsWithNoise
+from dxgeom.mechanisms.parts.measured_parts import parts_in_answers
+from dxgeom.mechanisms.parts.table_candidates import MarginalSpace
 from dxgeom.mechanisms.parts.tables import SetFamily, family_of
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.kronecker import KroneckerNormals
@@ -64,6 +68,10 @@ class KroneckerMechanism(CountsWithNoise):
     @property
     def normal(self) -> bool:
         return True
+
+    @property
+    def along(self) -> Bases:
+        return self.bases
 
     @cached_property
     def family(self) -> SetFamily:
@@ -134,3 +142,33 @@ def _require_bases(bases: Bases, sizes: Sequence[int | None]) -> None:
     )
     if not same:
         raise CertificateRefused("these are bases of other attributes than those whose values are unlike")
+
+
+def kronecker_gaussian(space: MarginalSpace) -> AdditiveMechanism:
+    """Normal noise in residuals, along bases of their attributes.
+
+    Guarantee: as :class:`KroneckerMechanism`; answers agree with each other, exactly.
+    Raises: TooLarge, CertificateRefused; UnsupportedCombination where the metric counts pure privacy.
+    """
+    if not has_uneven_attributes(space):
+        raise TooLarge("every attribute's values are equally far apart: marginal-gaussian is the best there is")
+    found = KroneckerQuestion(space.family, space.promise, _uneven_attributes(space), space.costs, space.worst).best()
+    return proved_along(space, found.bases, found.spreads)
+
+
+def has_uneven_attributes(space: MarginalSpace) -> bool:
+    """Whether the values of some attribute of the tables are not all equally far apart."""
+    return any(one is not None for one in _uneven_attributes(space))
+
+
+def _uneven_attributes(space: MarginalSpace) -> tuple[ValueDistances | None, ...]:
+    return uneven_distances(space.sensitivity.metric.metric, space.shape, space.tables.classes)
+
+
+def proved_along(space: MarginalSpace, bases: Bases, scales: NDArray[np.float64]) -> AdditiveMechanism:
+    """The mechanism with noise along these very ``bases``, of these ``scales``.
+
+    Raises: CertificateRefused where they are too small; TooLarge; UnsupportedCombination.
+    """
+    made = KroneckerMechanism(KRONECKER, space.sensitivity.metric, space.queries, bases, scales)
+    return parts_in_answers(made, space.sensitivity, space.asked)

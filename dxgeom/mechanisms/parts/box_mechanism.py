@@ -211,6 +211,10 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
         return tuple(np.flatnonzero(self.scales > 0).tolist())
 
     @property
+    def trees(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(one.radices if isinstance(one, Tree) else () for one in self.factors)
+
+    @property
     def codes(self) -> Mapping[int, NDArray[np.int64]]:
         return {one.axis: one.codes for one in self.told.columns}
 

@@ -20,11 +20,14 @@ from dxgeom.mechanisms.linear.mixing import Summing, lattice_step
 from dxgeom.mechanisms.parts.factors import Factor
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.sealed import Closed, cached_property
 
 
-class LatticeNoise(TableReader[Answer]):
-    """Noise of ``scales``, in counts, on numbers made of whole tables; each noisy number is rounded to a lattice."""
+class LatticeNoise(TableReader[Answer], Closed):
+    """Noise of ``scales``, in counts, on numbers made of whole tables; each noisy number is rounded to a lattice.
+
+    Whoever has one has the proof that it hides what ``metric`` protects: it is made when this is.
+    """
 
     scales: NDArray[np.float64]
 
@@ -53,6 +56,16 @@ class LatticeNoise(TableReader[Answer]):
     @abstractmethod
     def noisy(self) -> Sequence[int]:
         """The parts with noise, by their numbers, rising."""
+
+    @property
+    def along(self) -> tuple[NDArray[np.float64] | None, ...]:
+        """Of each attribute its basis, where noise is along such."""
+        return ()
+
+    @property
+    def trees(self) -> tuple[tuple[int, ...], ...]:
+        """Of each attribute, where noise is in boxes, into how many each level of its tree splits, none for a line."""
+        return ()
 
     @property
     def drawn_parts(self) -> Sequence[int]:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias, final
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,21 +27,17 @@ from dxgeom.mechanisms.linear.mixing import (
     lattice_step,
 )
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.mechanisms.parts.basis_mechanism import KroneckerMechanism
-from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.factors import Factor, Tree
+from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.mechanisms.parts.scales import SHARES
-from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property
 
-NoiseInParts: TypeAlias = TableMechanism | KroneckerMechanism | BoxMechanism
-
 _MOST_LAWS: Final = 1 << 14
-_MOST_ENTRIES: Final = 1 << 25
+MOST_ENTRIES: Final = 1 << 25
 """How noise reaches answers is not laid out beyond so many numbers."""
 _LARGEST: Final = 2.0**61
 
@@ -61,13 +57,12 @@ class AskedBoxes(NamedTuple):
 class PartsMeasurement(MeasuredNumbers):
     """What ``made`` measures; it has proved its scales when it was made."""
 
-    made: NoiseInParts
+    made: LatticeNoise[Any]
 
     def __post_init__(self) -> None:
-        if type(self.made) not in (TableMechanism, KroneckerMechanism, BoxMechanism):
+        if LatticeNoise not in type(self.made).__mro__:
             raise CertificateRefused(
-                "noise in parts is proved by a TableMechanism, a KroneckerMechanism or a BoxMechanism, found a "
-                f"{type(self.made).__name__}"
+                f"noise in parts is proved by the mechanisms of this package, found a {type(self.made).__name__}"
             )
         _ = self.blocks, self.law  # worked out of what was proved, now
 
@@ -81,13 +76,11 @@ class PartsMeasurement(MeasuredNumbers):
 
     @property
     def bases(self) -> tuple[NDArray[np.float64] | None, ...]:
-        return self.made.bases if isinstance(self.made, KroneckerMechanism) else ()
+        return self.made.along
 
     @property
     def trees(self) -> tuple[tuple[int, ...], ...]:
-        if not isinstance(self.made, BoxMechanism):
-            return ()
-        return tuple(one.radices if isinstance(one, Tree) else () for one in self.made.factors)
+        return self.made.trees
 
     @property
     def codes(self) -> Mapping[int, NDArray[np.int64]]:
@@ -113,7 +106,9 @@ class PartsMeasurement(MeasuredNumbers):
         return ProductNoise(tuple(laws))
 
 
-def parts_in_answers(made: NoiseInParts, sensitivity: Sensitivity, asked: Sequence[AskedBoxes]) -> AdditiveMechanism:
+def parts_in_answers(
+    made: LatticeNoise[Any], sensitivity: Sensitivity, asked: Sequence[AskedBoxes]
+) -> AdditiveMechanism:
     """The same noise in the answers to linear queries, which are the boxes ``asked``.
 
     Guarantee: as ``made``, of whose noisy numbers the answers are functions; they agree with each other, exactly.
@@ -128,7 +123,7 @@ def parts_in_answers(made: NoiseInParts, sensitivity: Sensitivity, asked: Sequen
     return AdditiveMechanism(made.name, sensitivity, measured.law, IntegerMixing(numerators, divisors, measured))
 
 
-def _divisors(made: NoiseInParts, asked: Sequence[AskedBoxes]) -> list[int]:
+def _divisors(made: LatticeNoise[Any], asked: Sequence[AskedBoxes]) -> list[int]:
     """(K,): what the numerators of each answer are over."""
     padded = [one.padded if isinstance(one, Tree) else 1 for one in made.factors]
     found = [1] * sum(len(one.answers) for one in asked)
@@ -141,12 +136,12 @@ def _divisors(made: NoiseInParts, asked: Sequence[AskedBoxes]) -> list[int]:
     return found
 
 
-def _numerators(made: NoiseInParts, blocks: Sequence[Block], asked: Sequence[AskedBoxes]) -> NDArray[np.int64]:
+def _numerators(made: LatticeNoise[Any], blocks: Sequence[Block], asked: Sequence[AskedBoxes]) -> NDArray[np.int64]:
     """(K, m): what each answer takes of the noise in each part. Raises: TooLarge."""
     count, ends = sum(len(one.answers) for one in asked), np.cumsum([0, *(block.size for block in blocks)])
-    if count * int(ends[-1]) > _MOST_ENTRIES:
+    if count * int(ends[-1]) > MOST_ENTRIES:
         raise TooLarge(
-            f"{count:,} answers that share {ends[-1]:,} noisy numbers are not laid out; at most {_MOST_ENTRIES:,} "
+            f"{count:,} answers that share {ends[-1]:,} noisy numbers are not laid out; at most {MOST_ENTRIES:,} "
             "pairs are: ask for them as dx.universe.MarginalQueries, or BoxQueries"
         )
     found = np.zeros((count, int(ends[-1])), dtype=np.int64)

@@ -20,9 +20,6 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, tables_over
 from dxgeom.mechanisms.linear.promises import Promise, promise_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.mechanisms.parts.bases import ValueDistances, uneven_distances
-from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
-from dxgeom.mechanisms.parts.basis_program import KroneckerQuestion
 from dxgeom.mechanisms.parts.loads import enlarged
 from dxgeom.mechanisms.parts.measured_parts import AskedBoxes, parts_in_answers
 from dxgeom.mechanisms.parts.scales import (
@@ -295,34 +292,4 @@ def _with_marginal_scales(name: str, space: MarginalSpace, scales: NDArray[np.fl
 def proved(name: str, space: MarginalSpace, scales: NDArray[np.float64]) -> AdditiveMechanism:
     """The mechanism with these very scales. Raises: CertificateRefused where they are too small; TooLarge."""
     made = TableMechanism(name, space.sensitivity.metric, space.queries, space.question, scales)
-    return parts_in_answers(made, space.sensitivity, space.asked)
-
-
-def kronecker_gaussian(space: MarginalSpace) -> AdditiveMechanism:
-    """Normal noise in residuals, along bases of their attributes.
-
-    Guarantee: as :class:`KroneckerMechanism`; answers agree with each other, exactly.
-    Raises: TooLarge, CertificateRefused; UnsupportedCombination where the metric counts pure privacy.
-    """
-    if not has_uneven_attributes(space):
-        raise TooLarge("every attribute's values are equally far apart: marginal-gaussian is the best there is")
-    found = KroneckerQuestion(space.family, space.promise, _uneven_attributes(space), space.costs, space.worst).best()
-    return proved_along(space, found.bases, found.spreads)
-
-
-def has_uneven_attributes(space: MarginalSpace) -> bool:
-    """Whether the values of some attribute of the tables are not all equally far apart."""
-    return any(one is not None for one in _uneven_attributes(space))
-
-
-def _uneven_attributes(space: MarginalSpace) -> tuple[ValueDistances | None, ...]:
-    return uneven_distances(space.sensitivity.metric.metric, space.shape, space.tables.classes)
-
-
-def proved_along(space: MarginalSpace, bases: Bases, scales: NDArray[np.float64]) -> AdditiveMechanism:
-    """The mechanism with noise along these very ``bases``, of these ``scales``.
-
-    Raises: CertificateRefused where they are too small; TooLarge; UnsupportedCombination.
-    """
-    made = KroneckerMechanism(KRONECKER, space.sensitivity.metric, space.queries, bases, scales)
     return parts_in_answers(made, space.sensitivity, space.asked)

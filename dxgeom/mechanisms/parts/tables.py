@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.parts.program import Budgets
+from dxgeom.numeric.arrays import FITS
 from dxgeom.numeric.sealed import Closed, cached_property
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 LARGEST_SET: Final = 12
 """A marginal of more attributes has 4,096 residuals and more."""
-_LONGEST_KEY: Final = 2**62
 
 
 @final
@@ -126,7 +126,7 @@ def family_of(sizes: Sequence[int], asked: Sequence[Sequence[int]]) -> SetFamily
     Raises: TooLarge beyond 12 attributes in one marginal.
     """
     widest = max(map(len, asked), default=0)
-    if widest > LARGEST_SET or len(sizes) ** widest >= _LONGEST_KEY:
+    if widest > LARGEST_SET or len(sizes) ** widest >= FITS:
         raise TooLarge(f"a marginal of {widest} attributes out of {len(sizes)} is too wide; at most {LARGEST_SET}")
     levels: list[NDArray[np.int64]] = []
     inside = np.empty((0, widest), dtype=np.int64)

@@ -77,6 +77,12 @@ def the_answer(found: Mapping[str, Found], name: str, origins: Iterable[AnswerOr
     raise UnsupportedCombination(f"no answer is called {shown(name)}" + (f"; {advice}" if advice else ""))
 
 
+def unknown_name(what: str, name: object, known: Iterable[str]) -> UnsupportedCombination:
+    """Where there is no query, task or reading of a name."""
+    advice = did_you_mean(str(name), known)
+    return UnsupportedCombination(f"no {what} is called {shown(str(name))}" + (f"; {advice}" if advice else ""))
+
+
 def answer_columns(
     answers: LinearAnswers, level: float = 0.95, query: str | None = None, *, joint: bool = False
 ) -> Columns:
@@ -92,8 +98,7 @@ def answer_columns(
     ratios = [place for place, one in enumerate(asked) if query in (None, one.origin.query)]
     if not places and not ratios:
         known = dict.fromkeys([origin.query for origin in origins] + [one.origin.query for one in asked])
-        advice = did_you_mean(str(query), known)
-        raise UnsupportedCombination(f"no query is called {shown(str(query))}" + (f"; {advice}" if advice else ""))
+        raise unknown_name("query", query, known)
     about = [origins[place] for place in places] + [asked[place].origin for place in ratios]
     rows = [*_rows(answers, places, level, joint), *_ratio_rows(answers, ratios, level, joint)]
     titles = dict.fromkeys(title for origin in about for title, _ in origin.group)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -13,21 +12,17 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.planner.answers.answer_table import Columns
-from dxgeom.planner.answers.marginal_answers import tail_factor
+from dxgeom.planner.answers.marginal_answers import half_widths_of
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.universe.workloads.box_queries import BoxQueries
-from dxgeom.universe.workloads.groups import AnswerOrigin
 
 _LISTED: Final = 20_000
 """More answers are not written out: they are kept in the ledger, and here as an array."""
 _FIRST: Final = 100
 """Of those the first are."""
-_LEFT_TO_ROUNDING: Final = 1e-3
 
 
 @final
@@ -60,10 +55,6 @@ class BoxAnswers(ShownAnswers):
         """Every count by its box's name."""
         return dict(zip(self.names, self.values.tolist(), strict=True))
 
-    @property
-    def all_origins(self) -> Sequence[AnswerOrigin]:
-        return tuple(map(AnswerOrigin, self.names))
-
     @cached_property
     def rmse(self) -> NDArray[np.float64]:
         return np.asarray(np.sqrt(self.mechanism.mean_squares(self.spent)))
@@ -74,7 +65,7 @@ class BoxAnswers(ShownAnswers):
 
     def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
         self.require_joint(joint=joint)
-        return half_widths_of(self.mechanism, self.spent, level)
+        return half_widths_of(self.mechanism, self.spent, level) * (1 + 1e-9)
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each box: its name, the count, its interval and error.
@@ -106,16 +97,3 @@ class BoxAnswers(ShownAnswers):
         if self.queries.count > _LISTED:
             return {"boxes": None, "first": rows[:_FIRST], "count": self.queries.count, "level": float(level)}
         return {"boxes": rows, "level": float(level)}
-
-
-def half_widths_of(mechanism: BoxMechanism, spend: Fraction, level: float) -> NDArray[np.float64]:
-    """(K,): noise by the quantile of normal numbers, or the tails of sums of Laplace numbers; and rounding, of which
-    one part in a thousand of what is missed is left to the tails of sums of bounded numbers (Hoeffding).
-
-    Raises: UnsupportedCombination unless 0 < level < 1.
-    """
-    require_level(level)
-    left = (1 - level) * _LEFT_TO_ROUNDING
-    factor = normal_quantile(level + left) if mechanism.normal else tail_factor(level + left)
-    rounding = math.sqrt(2 * math.log(2 / left) * 3 * mechanism.rounding_part)
-    return np.asarray(np.sqrt(mechanism.variances) * (factor / float(spend) + rounding) * (1 + 1e-9))

@@ -11,6 +11,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import NDArray
 
+from dxgeom.numeric.arrays import FITS
 from dxgeom.numeric.exact_numbers import rational
 
 Row: TypeAlias = list[fmpq]
@@ -72,7 +73,7 @@ def left_dependencies(matrix: NDArray[np.int64]) -> list[list[int]]:
     Real l have l·A = 0 exactly when A·Aᵀ·l = 0, and that is a small system.
     """
     largest = int(np.abs(matrix).max(initial=0))
-    if largest**2 * max(matrix.shape[1], 1) < 2**62:
+    if largest**2 * max(matrix.shape[1], 1) < FITS:
         gram = fmpz_mat([[int(entry) for entry in row] for row in matrix @ matrix.T])
     else:
         exact = fmpz_mat([[int(entry) for entry in row] for row in matrix])

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.bars import normal_quantile
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, NoisyTables
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
-from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _AT_ONCE: Final = 1 << 18
@@ -64,11 +64,6 @@ class MarginalAnswers(ShownAnswers):
         """Every table by its name, as :meth:`table` has it."""
         return {name: self.table(name) for name in self.names}
 
-    @property
-    def all_origins(self) -> tuple[AnswerOrigin, ...]:
-        """What each table is about: itself."""
-        return tuple(map(AnswerOrigin, self.names))
-
     def table(self, name: str | Sequence[str]) -> NDArray[np.float64]:
         """The private counts of a table, by its name or its columns; an axis for each, in the order of the policy.
 
@@ -87,19 +82,9 @@ class MarginalAnswers(ShownAnswers):
         return np.zeros(len(self.names))
 
     def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
-        """(tables,): each cell's error is at most this with probability *at least* ``level``, each on its own.
-
-        Noise by the quantile of normal numbers, or by the tails of sums of Laplace numbers; and rounding, of which one
-        part in a thousand of what is missed is left to the tails of sums of bounded numbers (Hoeffding).
-        Raises: UnsupportedCombination unless 0 < level < 1.
-        """
+        """(tables,): each cell's error is at most this with probability *at least* ``level``, each on its own."""
         self.require_joint(joint=joint)
-        require_level(level)
-        left = (1 - level) * _LEFT_TO_ROUNDING
-        factor = normal_quantile(level + left) if self.mechanism.normal else tail_factor(level + left)
-        # Three times the variance of a rounding is the square of the most that it can be.
-        rounding = math.sqrt(2 * math.log(2 / left) * 3 * self.mechanism.rounding_part)
-        return np.asarray(np.sqrt(self.mechanism.variances) * (factor / float(self.spent) + rounding))
+        return half_widths_of(self.mechanism, self.spent, level)
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each cell of one table: its columns' values, the count and its interval.
@@ -193,6 +178,20 @@ class MarginalAnswers(ShownAnswers):
             }
             for place, (cells, divisor) in enumerate(zip(self.exact.numerators, self.exact.divisors, strict=True))
         ]
+
+
+def half_widths_of(mechanism: CountsWithNoise | BoxMechanism, spend: Fraction, level: float) -> NDArray[np.float64]:
+    """(K,): noise by the quantile of normal numbers, or the tails of sums of Laplace numbers; and rounding, of which
+    one part in a thousand of what is missed is left to the tails of sums of bounded numbers (Hoeffding).
+
+    Raises: UnsupportedCombination unless 0 < level < 1.
+    """
+    require_level(level)
+    left = (1 - level) * _LEFT_TO_ROUNDING
+    factor = normal_quantile(level + left) if mechanism.normal else tail_factor(level + left)
+    # Three times the variance of a rounding is the square of the most that it can be.
+    rounding = math.sqrt(2 * math.log(2 / left) * 3 * mechanism.rounding_part)
+    return np.asarray(np.sqrt(mechanism.variances) * (factor / float(spend) + rounding))
 
 
 def tail_factor(level: float) -> float:

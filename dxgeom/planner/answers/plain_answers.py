@@ -10,7 +10,6 @@ from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.releases.stored_form import plain_answer
 from dxgeom.planner.unknown import Unknown
-from dxgeom.universe.workloads.groups import AnswerOrigin
 
 NAME = "the answer"
 _NOT_PLANNED = "a mechanism by itself says no more than its answer"
@@ -33,10 +32,6 @@ class PlainAnswers(ShownAnswers):
     @property
     def by_name(self) -> Mapping[str, Any]:
         return {NAME: self.answer}
-
-    @property
-    def all_origins(self) -> tuple[AnswerOrigin, ...]:
-        return (AnswerOrigin(NAME),)
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         raise self.no_numbers.refusal

@@ -11,14 +11,12 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.quantiles.question import QuantileAnswer
-from dxgeom.planner.answers.answer_table import Columns, titled
+from dxgeom.planner.answers.answer_table import Columns, titled, unknown_name
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
-from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 _BEFORE_GROUPS: Final = ("query", "name")
@@ -140,8 +138,7 @@ class QuantileAnswers(ShownAnswers):
         del level
         self.require_joint(joint=joint)
         if query is not None and query not in self.queries.names:
-            advice = did_you_mean(query, self.queries.names)
-            raise UnsupportedCombination(f"no query is called {shown(query)}" + (f"; {advice}" if advice else ""))
+            raise unknown_name("query", query, self.queries.names)
         rows = [one for one in self.released if query in (None, one.about.query)]
         titles = dict.fromkeys(title for one in rows for title, _ in one.about.group)
         own = (*_BEFORE_GROUPS, *_AFTER_GROUPS)

@@ -56,9 +56,9 @@ class ShownAnswers(ABC):
         """Every answer by its name."""
 
     @property
-    @abstractmethod
     def all_origins(self) -> Sequence[AnswerOrigin]:
-        """What each answer is about."""
+        """What each answer is about; itself, where no query of a file has several."""
+        return tuple(map(AnswerOrigin, self.names))
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from typing import Final, Literal
+from functools import cache, partial
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,11 @@ from dxgeom.mechanisms.parts.box_scales import (
     worst_scales,
 )
 from dxgeom.mechanisms.parts.factors import Factor, Path, trees
+from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.boxes.box_plan import BoxPlan, loss_of
 from dxgeom.planner.candidates import CandidateResult
+from dxgeom.planner.noise_in_parts import BOXES, Aim, TriedNoise, bound_on_boxes
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO, BOX_NOISE, PlanOptions
 from dxgeom.planner.plan import Plan
@@ -48,7 +49,7 @@ def plan_boxes(
     mechanism: str = AUTO,
     importance: Sequence[Amount] | None = None,
     errors: Sequence[Amount | None] | Mapping[str, Amount] | None = None,
-) -> BoxPlan:
+) -> Plan:
     """Choose how counts in boxes are measured, under any policy whose rules are about single attributes.
 
     Args: ``objective``: "mse" (or "balanced", the same here) or "max"; ``mechanism``: "auto", "boxes-laplace" or
@@ -65,17 +66,17 @@ def plan_boxes(
         built[kind], pressed = sought(metric, queries, kind, worst)
         losses[kind] = loss_of(built[kind], worst)
     taken = min(losses, key=lambda kind: losses[kind])
-    return BoxPlan(metric, queries, built[taken], losses, "max" if worst else "mse", pressed)
+    return _plan(metric, queries, built[taken], losses, "max" if worst else "mse", pressed)
 
 
 def boxes_of_scales(
     metric: VerifiedMetric,
     queries: BoxQueries,
-    objective: Literal["mse", "max"],
+    objective: Aim,
     mechanism: str,
     factors: Sequence[Factor],
     scales: NDArray[np.float64],
-) -> BoxPlan:
+) -> Plan:
     """The plan with these very ``factors`` and ``scales``, as a file has them; nothing is sought.
 
     Raises: as :func:`plan_boxes`, CertificateRefused where they do not hide what the metric protects.
@@ -83,7 +84,25 @@ def boxes_of_scales(
     require_own_records(metric, queries.universe)
     _kinds(metric, mechanism)
     built = BoxMechanism(mechanism, metric, queries, tuple(factors), scales)
-    return BoxPlan(metric, queries, built, {mechanism: loss_of(built, objective == "max")}, objective, None)
+    return _plan(metric, queries, built, {mechanism: loss_of(built, objective == "max")}, objective, None)
+
+
+def _plan(
+    metric: VerifiedMetric,
+    queries: BoxQueries,
+    mechanism: BoxMechanism,
+    losses: dict[str, float],
+    objective: Aim,
+    pressed: NDArray[np.float64] | None,
+) -> Plan:
+    bound = partial(bound_on_boxes, metric, queries, mechanism, objective, pressed)
+    return Plan(BOXES, metric, queries, mechanism, queries.records, decided=TriedNoise(objective, losses, bound))
+
+
+def loss_of(mechanism: BoxMechanism, worst: bool) -> float:
+    """The total of all squared errors at spend 1, each times its cost, or the worst of them."""
+    errors = mechanism.variances * mechanism.question.costs
+    return float(errors.max() if worst else errors.sum())
 
 
 def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
@@ -177,6 +196,21 @@ def _tried(
     return float(question.weights @ block_variances(question, scales)), scales
 
 
+def refused_as_answers(queries: LinearQueries) -> TooLarge | None:
+    """Why intervals of one attribute, of records that come and go, get no noise in the answers: what each of them takes
+    of noise in boxes would not be laid out, and their differences are as many numbers. None for others."""
+    if not queries.tables.absent or len(queries.tables.tables) > 1:
+        return None
+    (table,) = queries.tables.tables
+    kinds = 0 if table.between is None else len(np.unique(np.append(table.between, [0, table.cells]))) - 1
+    if queries.count * (kinds - 1) <= MOST_ENTRIES:
+        return None
+    return TooLarge(
+        f"{queries.count:,} counts of {kinds:,} kinds of records have {queries.count * kinds:,} differences; beside "
+        f"noise in boxes at most {MOST_ENTRIES:,} are laid out: name a mechanism to have it"
+    )
+
+
 def in_boxes_instead(
     metric: VerifiedMetric,
     queries: LinearQueries,
@@ -185,7 +219,7 @@ def in_boxes_instead(
     importance: Sequence[Amount] | None,
     errors: Sequence[Amount | None] | Mapping[str, Amount] | None,
     found: Plan | TooLarge,
-) -> BoxPlan | None:
+) -> Plan | None:
     """The plan of the same counts as boxes, where it is the one to take; None else.
 
     ``found``: what became of noise in the answers. That is better left where it was found with noise in boxes among its
@@ -205,10 +239,15 @@ def in_boxes_instead(
     except (TooLarge, UnsupportedCombination):  # as for answers, or no boxes: what became of these is told
         return None
     if isinstance(found, TooLarge):
-        return replace(made, others=(CandidateResult("laplace", None, reason=f"not built: {found}"),))
+        return _beside(made, (CandidateResult("laplace", None, reason=f"not built: {found}"),))
     if made.wants_errors or made.loss >= found.loss:
         return None
-    return replace(made, others=tuple(one for one in found.candidates if one.name != made.mechanism.name))
+    return _beside(made, tuple(one for one in found.candidates if one.name != made.mechanism.name))
+
+
+def _beside(made: Plan, others: tuple[CandidateResult, ...]) -> Plan:
+    """The same plan, which tells of other noise, too."""
+    return replace(made, decided=replace(made.decided, others=others))
 
 
 def _boxes_left_out(found: Plan) -> bool:

@@ -43,6 +43,8 @@ def ellipsoid_floor(shared: CandidateBuilder) -> float:
     space = shared.space
     if space is None:
         return 0.0
+    if shared.has_best_covariance:
+        return (space.dimension + 1) * shared.bound_of_tables * CAUTION  # the best trace itself, with no search
     share = len(shared.sensitivity.queries.names) if shared.objective.name == "max" else 1
     return (space.dimension + 1) * covariance_bound(space) / share * CAUTION
 

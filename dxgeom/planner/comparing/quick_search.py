@@ -11,6 +11,7 @@ from typing import Final, final
 import numpy as np
 
 from dxgeom.errors import TooLarge
+from dxgeom.mechanisms.shapes.rotated_axes import QUICK as EFFORT
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import NORMAL_KINDS, names
 from dxgeom.planner.comparing.floors import is_large
@@ -27,8 +28,11 @@ _IN_A_BASIS: Final = SOUGHT[1:]
 """and these, which are looked for in a basis of independent noise, in few dimensions,"""
 _DIMENSIONS: Final = 12
 _PROMISING: Final = 1.2
-"""or where a basis that the search begins from has at most so many times the least objective: a quick search gained a
-third on it at best, and mostly nothing."""
+"""or where a basis that the search begins from has at most so many times the least objective;"""
+_CEILING: Final = 2e9
+"""multiplications: a search of less is made in any case, it is over in seconds."""
+_TURNS: Final = 200
+"""So many products of all differences with a basis find the scales of the bases that a search begins from."""
 
 
 _FEW: Final = 3
@@ -63,7 +67,8 @@ class QuickSearch:
         if space.dimension > _DIMENSIONS:
             if name != "rotated-laplace":
                 raise TooLarge(f"beyond {_DIMENSIONS} dimensions it takes longer than a quick plan may")
-            if self._glimpsed > _PROMISING * least:
+            work = EFFORT.work + _TURNS * len(self.shared.search_space.points) * space.dimension**2
+            if work > _CEILING and self._glimpsed > _PROMISING * least:
                 raise TooLarge(f"its search would begin at {self._glimpsed / least:.3g} times the least {title} found")
 
     @cached_property

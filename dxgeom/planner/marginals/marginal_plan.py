@@ -1,12 +1,9 @@
-"""A plan for whole tables of counts: which noise, which error, how near to the best; and its release."""
+"""Which noise in parts is chosen for whole tables of counts, and how near to the best it is."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +15,7 @@ from dxgeom.mechanisms.linear.promises import Promise, joint_promise_of
 from dxgeom.mechanisms.parts.bases import uneven_distances
 from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.parts.basis_program import FoundNoise, KroneckerQuestion
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, NoisyTables
+from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.parts.loads import enlarged
 from dxgeom.mechanisms.parts.scales import NORMAL, best_gaussian_scales, scales_of_laplace
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
@@ -26,67 +23,13 @@ from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.marginal_answers import MarginalAnswers
 from dxgeom.planner.marginals.asked_tables import costs_of, kinds_of
+from dxgeom.planner.noise_in_parts import TABLES, Aim, TriedNoise
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO
-from dxgeom.planner.releases.releasable import Releasing
-from dxgeom.planner.releases.structured_plan import StructuredPlan
+from dxgeom.planner.plan import Plan
 from dxgeom.privacy.currencies import PURE, currency_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
-from dxgeom.wording.numbers import counted
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class MarginalPlan(StructuredPlan[MarginalAnswers]):
-    """How whole tables of counts are answered; reusable for many releases, each charged on its own.
-
-    Fields: those of :class:`StructuredPlan`; the least of the ``losses`` is taken, or the one that was named. A plan
-    from a file has no lower bound, as nothing is searched for.
-    """
-
-    asked, one, counted = "tables", "table", "cell"
-    digest_title = "whole tables"
-
-    metric: VerifiedMetric = field(repr=False)
-    queries: MarginalQueries = field()
-    objective: Literal["mse", "max"] = field()
-    mechanism: CountsWithNoise = field(repr=False)
-    losses: Mapping[str, float]
-    lower_bound: float = field()
-
-    @property
-    def predicted_mse(self) -> float:
-        """Total mean squared error over all cells at spend 1, lattice rounding included."""
-        return _loss(self.mechanism, np.ones(len(self.queries.asked)), worst=False) * (1 + self.mechanism.rounding_part)
-
-    @property
-    def question_in_words(self) -> str:
-        return f"{counted(len(self.queries.asked), 'table')} with {self.queries.count:,} cells"
-
-    @property
-    def shapes(self) -> tuple[tuple[int, ...], ...]:
-        return self.queries.shapes
-
-    @property
-    def _errors(self) -> tuple[Fraction | None, ...]:
-        return self.queries.errors
-
-    def _releasing(self) -> Releasing[MarginalAnswers]:
-        purpose = f"{len(self.queries.asked):,} tables of counts by {self.mechanism.name}"
-        blank = NoisyTables(tuple(np.zeros(0, dtype=np.int64) for _ in self.queries.asked), self.mechanism.divisors)
-        return Releasing(self.mechanism, purpose, self._said, blank, self.queries.records)
-
-    def _said(self, answer: NoisyTables, spend: Fraction, records: int | None) -> MarginalAnswers:
-        return MarginalAnswers(self.mechanism, answer, spend, records)
-
-    def _counted(self) -> dict[str, Any]:
-        return {"tables": len(self.queries.asked), "cells": self.queries.count, "mechanism": self.mechanism.name}
-
-    def lines(self) -> list[str]:
-        head = f"{len(self.queries.asked):,} tables with {self.queries.count:,} cells: {self.mechanism.name}"
-        return self._compared(head, [])
 
 
 def plan_tables(
@@ -97,7 +40,7 @@ def plan_tables(
     mechanism: str = AUTO,
     importance: Sequence[Amount] | None = None,
     errors: Sequence[Amount | None] | Mapping[str, Amount] | None = None,
-) -> MarginalPlan:
+) -> Plan:
     """Choose the noise for whole tables of counts, under any policy whose rules are about single attributes.
 
     Args: ``objective``: "mse" (or "balanced", the same here) or "max"; ``mechanism``: "auto", "marginal-laplace",
@@ -130,17 +73,17 @@ def plan_tables(
     bound *= currency_of(metric.privacy).least_mean_square * CAUTION
     if metric.privacy == PURE:
         bound = max(bound, tables_volume_bound(family, above.constants, costs, worst))
-    return MarginalPlan(metric, queries, "max" if worst else "mse", built[taken], losses, bound)
+    return _plan(metric, queries, "max" if worst else "mse", built[taken], losses, bound)
 
 
 def plan_of_scales(
     metric: VerifiedMetric,
     queries: MarginalQueries,
-    objective: Literal["mse", "max"],
+    objective: Aim,
     mechanism: str,
     scales: NDArray[np.float64],
     bases: Bases = (),
-) -> MarginalPlan:
+) -> Plan:
     """The plan with these very ``scales``, and ``bases`` where noise is along such, as a file has them.
 
     Raises: as :func:`plan_tables`, CertificateRefused where they do not hide what the metric protects.
@@ -153,7 +96,19 @@ def plan_of_scales(
         else TableMechanism(mechanism, metric, queries, question, scales)
     )
     losses = {mechanism: _loss(built, question.costs, objective == "max")}
-    return MarginalPlan(metric, queries, objective, built, losses, 0.0)
+    return _plan(metric, queries, objective, built, losses, 0.0)
+
+
+def _plan(
+    metric: VerifiedMetric,
+    queries: MarginalQueries,
+    objective: Aim,
+    mechanism: CountsWithNoise,
+    losses: dict[str, float],
+    bound: float,
+) -> Plan:
+    decided = TriedNoise(objective, losses, lambda: bound)
+    return Plan(TABLES, metric, queries, mechanism, queries.records, decided=decided)
 
 
 def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Promise, MarginalQuestion]:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.options import DATABASE, MWEM
-from dxgeom.planner.overview import PlanOverview
+from dxgeom.planner.overview import OverviewTable, PlanOverview
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
-from dxgeom.planner.tasks.database_plan import DatabasePlan, plan_database
-from dxgeom.planner.tasks.synthesis_plan import SynthesisPlan, plan_synthesis
+from dxgeom.planner.plan_kind import KnownErrors, PlanKind
+from dxgeom.planner.tasks.synthetic_plans import plan_database, plan_synthesis
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.queries import LinearQueries
@@ -33,8 +33,6 @@ _MOST_ROWS: Final = 64
 _USEFUL: Final = 0.9
 """A bound above this part of that of a guess is warned of."""
 _REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss)
-
-FamilyMember: TypeAlias = Plan | SynthesisPlan | DatabasePlan
 
 
 @final
@@ -64,13 +62,19 @@ class FamilyCandidate:
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class FamilyPlan(Releasable[Any]):
-    """How linear queries are answered by one of several families; reusable for many releases, each charged on its own.
+@dataclass(frozen=True, eq=False)
+class ChosenFamily:
+    """The ``family`` that was named, or that has the smallest proved bound at the spend ``compared_at``.
+    ``candidates``: what was compared, and what could not be."""
 
-    ``chosen``: the plan of the family that was named, or of the one with the smallest proved bound at ``compared_at``.
-    ``candidates``: what was compared, and what could not be.
-    """
+    family: str
+    candidates: tuple[FamilyCandidate, ...]
+    compared_at: Fraction
+
+
+@final
+class FamilyPlans(PlanKind):
+    """One of several families; a plan has a part, the plan that is released, and ``decided``: which."""
 
     no_loss = Unknown(
         "families are compared by their proved bounds", "candidates have these; plan.chosen has its own loss"
@@ -78,118 +82,127 @@ class FamilyPlan(Releasable[Any]):
     no_list = Unknown("a family is told by the plan of it", "ask plan.chosen")
     why = "it was named, or has the smallest proved bound"
 
-    metric: VerifiedMetric = field(repr=False)
-    queries: LinearQueries = field(repr=False)
-    chosen: FamilyMember
-    family: str
-    candidates: tuple[FamilyCandidate, ...] = field()
-    compared_at: Fraction = field()
-    records: int | None
+    def _decided(self, plan: Plan) -> ChosenFamily:
+        decided: ChosenFamily = plan.decided
+        return decided
 
-    @property
-    def comparison(self) -> CandidateComparison:
-        """That of the chosen plan."""
-        return self.chosen.comparison
+    def chosen(self, plan: Plan) -> Plan:
+        chosen: Plan = plan.parts[0]
+        return chosen
 
-    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
-        return self.chosen._known(spend, records)
+    def family(self, plan: Plan) -> str:
+        return self._decided(plan).family
 
-    def statements(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[str]:
-        return self.chosen.statements(self.spend_of_figures(spend), level)
-
-    @property
-    def fingerprint(self) -> str:
-        """That of the plan that was chosen."""
-        return self.chosen.fingerprint
-
-    def require_agreement(self) -> None:
-        self.chosen.require_agreement()
-
-    def _releasing(self) -> Releasing[Any]:
-        return self.chosen.releasing
-
-    @property
-    def records_of(self) -> tuple[str, ...]:
-        return self.chosen.records_of
-
-    @property
-    def guess(self) -> float | None:
-        """How far the middle of all that an answer can be is from the truth at most, for the worst answer: what needs
-        no data at all; None where nobody says how many records there are."""
-        if self.records is None:
-            return None
-        low, high = self.queries.tables.extremes
-        units = np.array([float(unit) for unit in self.queries.units])
-        return float(np.max((high - low).astype(np.float64) * units)) * self.records / 2
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What to know of the choice, in sentences."""
-        taken = next(one.proved for one in self.candidates if one.name == self.family)
-        if taken is None or self.guess is None or taken < _USEFUL * self.guess:
+    def warnings(self, plan: Plan) -> tuple[str, ...]:
+        taken, guess = next(one.proved for one in plan.candidates if one.name == plan.family), guess_of(plan)
+        if taken is None or guess is None or taken < _USEFUL * guess:
             return ()
-        return (
-            f"the bound is hardly smaller than {self.guess:.4g}, that of a guess without any data: take a larger spend",
-        )
+        return (f"the bound is hardly smaller than {guess:.4g}, that of a guess without any data: take a larger spend",)
 
-    @property
-    def kept(self) -> Plan:
-        """The plan of noise that was chosen, for a plan file.
+    def purpose(self, plan: Plan) -> str:
+        return plan.chosen.purpose
 
-        Raises: UnsupportedCombination for another family.
-        """
-        if self.family == NOISE:
-            return cast(Plan, self.chosen)
-        task = {MWEM: "synthesize", DATABASE: "small_database"}[self.family]
+    def answers(self, plan: Plan, answer: Any, spend: Fraction, records: int | None) -> ShownAnswers:
+        return plan.chosen.kind.answers(plan.chosen, answer, spend, records)
+
+    def blank(self, plan: Plan, records: int | None) -> Any:
+        return plan.chosen.kind.blank(plan.chosen, records)
+
+    def fingerprint(self, plan: Plan) -> str:
+        return plan.chosen.fingerprint
+
+    def records(self, plan: Plan) -> int | None:
+        return plan.chosen.kind.records(plan.chosen)
+
+    def inside(self, plan: Plan) -> tuple[Plan, ...]:
+        return (plan.chosen,)
+
+    def require_agreement(self, plan: Plan) -> None:
+        plan.chosen.require_agreement()
+
+    def known(self, plan: Plan, spend: Fraction, records: int | None) -> KnownErrors:
+        return plan.chosen.kind.known(plan.chosen, spend, records)
+
+    def comparison(self, plan: Plan) -> CandidateComparison:
+        return plan.chosen.comparison
+
+    def candidates(self, plan: Plan) -> tuple[FamilyCandidate, ...]:
+        return self._decided(plan).candidates
+
+    def compared_at(self, plan: Plan) -> Fraction:
+        return self._decided(plan).compared_at
+
+    def records_of(self, plan: Plan) -> tuple[str, ...]:
+        return plan.chosen.records_of
+
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> Sequence[str]:
+        return plan.chosen.statements(spend, level, records)
+
+    def kept(self, plan: Plan) -> Plan:
+        if plan.family == NOISE:
+            return plan.chosen
+        task = {MWEM: "synthesize", DATABASE: "small_database"}[str(plan.family)]
         raise UnsupportedCombination(
-            f"{self.family} was chosen, which a plan file holds as a task: write a file with the task '{task}'"
+            f"{plan.family} was chosen, which a plan file holds as a task: write a file with the task '{task}'"
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, plan: Plan) -> dict[str, Any]:
         return {
-            "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
-            "family": self.family,
-            "candidates": [one.as_dict() for one in self.candidates],
+            "metric": {"title": plan.metric.title, "fingerprint": plan.metric.fingerprint},
+            "family": plan.family,
+            "candidates": [one.as_dict() for one in plan.candidates],
             "level": LEVEL,
-            "compared_at_spend": str(self.compared_at),
-            "records": self.records,
-            **people_in_words(self.metric.people),
-            "warnings": list(self.warnings),
-            "plan": self.chosen.as_dict(),
-            "fingerprint": self.fingerprint,
+            "compared_at_spend": str(plan.compared_at),
+            "records": plan.records,
+            **people_in_words(plan.metric.people),
+            "warnings": list(plan.warnings),
+            "plan": plan.chosen.as_dict(),
+            "fingerprint": plan.fingerprint,
         }
 
-    def overview(self, spend: Amount | None = None, level: float = 0.95) -> PlanOverview:
+    def overview(self, plan: Plan, spend: Fraction, level: float) -> PlanOverview:
         """What each family proves of its answers, and which was taken."""
-        del spend, level
         rows = [
             (
                 one.name,
                 brief_or_none(one.proved),
                 brief_or_none(one.mean_square),
-                "taken" if one.name == self.family else "",
+                "taken" if one.name == plan.family else "",
             )
-            for one in self.candidates
+            for one in plan.candidates
         ]
-        reasons = [f"{one.name}: {one.reason}" for one in self.candidates if one.reason]
-        statements = [] if self.family == NOISE else self.chosen.statements(self.compared_at)
+        reasons = [f"{one.name}: {one.reason}" for one in plan.candidates if one.reason]
+        statements = [] if plan.family == NOISE else plan.chosen.statements(plan.compared_at)
         compared = "proved bounds are compared with each other alone, and hold whatever the data"
-        warned = [f"warning {warning}" for warning in self.warnings]
-        people = [f"{name:<7} {said}" for name, said in people_in_words(self.metric.people).items()]
-        return PlanOverview(
-            self.as_dict(),
-            [f"{self.metric.title}: {self.queries.count} queries, families at spend {self.compared_at}"],
+        warned = [f"warning {warning}" for warning in plan.warnings]
+        people = [f"{name:<7} {said}" for name, said in people_in_words(plan.metric.people).items()]
+        table = OverviewTable(
             ("family", "proved at 95 %, all at once", "exact worst rmse", ""),
             rows,
             ["", compared, *reasons, *statements, *warned, *people],
         )
+        head = f"{plan.metric.title}: {plan.queries.count} queries, families at spend {plan.compared_at}"
+        return PlanOverview(plan.as_dict(), [head], (table,))
 
-    def lines(self) -> list[str]:
+    def lines(self, plan: Plan) -> list[str]:
         head = (
-            f"{self.queries.count} queries by {self.family}: the largest error of any answer at spend "
-            f"{self.compared_at}, proved at {LEVEL:.0%} for all at once, whatever the data"
+            f"{plan.queries.count} queries by {plan.family}: the largest error of any answer at spend "
+            f"{plan.compared_at}, proved at {LEVEL:.0%} for all at once, whatever the data"
         )
-        return [head, *(f"  {one.name:<15} {_told(one)}" for one in self.candidates), *self.warnings]
+        return [head, *(f"  {one.name:<15} {_told(one)}" for one in plan.candidates), *plan.warnings]
+
+
+FAMILIES: Final = FamilyPlans()
+
+
+def guess_of(plan: Plan) -> float | None:
+    """How far the middle of all that an answer can be is from the truth at most, for the worst answer: what needs
+    no data at all; None where nobody says how many records there are."""
+    if plan.records is None:
+        return None
+    low, high = plan.queries.tables.extremes
+    units = np.array([float(unit) for unit in plan.queries.units])
+    return float(np.max((high - low).astype(np.float64) * units)) * plan.records / 2
 
 
 def _told(candidate: FamilyCandidate) -> str:
@@ -206,7 +219,7 @@ def plan_family(
     *,
     records: int | None,
     spend: Amount = 1,
-) -> FamilyPlan:
+) -> Plan:
     """The family that was named, or, for "families", the one with the smallest bound that is proved beforehand.
 
     Multiplicative weights have no such bound: what they prove follows from what they measured. They are taken when they
@@ -223,14 +236,14 @@ def plan_family(
         )
     if family == MWEM:
         made = plan_synthesis(metric, SynthesisTask(queries), number)
-        return FamilyPlan(metric, queries, made, MWEM, (_with_the_answer(),), amount, number)
+        return _plan(metric, queries, made, ChosenFamily(MWEM, (_with_the_answer(),), amount), number)
     if family == DATABASE:
         database = _best_database(metric, queries, number, amount)
         told = (_of_database(database, amount),)
-        return FamilyPlan(metric, queries, database, DATABASE, told, amount, number)
+        return _plan(metric, queries, database, ChosenFamily(DATABASE, told, amount), number)
     if len(queries.by_measure) > 1:
         raise UnsupportedCombination("families are compared by the largest error: ask for answers measured in one unit")
-    built: dict[str, FamilyMember] = {}
+    built: dict[str, Plan] = {}
     listed = [
         _tried(NOISE, built, lambda: _of_noise(built, noise(), amount)),
         _tried(DATABASE, built, lambda: _built_database(built, metric, queries, number, amount)),
@@ -240,10 +253,16 @@ def plan_family(
     if not proved:
         raise UnsupportedCombination(f"no family has a proved bound here: {'; '.join(one.reason for one in listed)}")
     best = min(proved, key=lambda name: proved[name])
-    return FamilyPlan(metric, queries, built[best], best, tuple(listed), amount, number)
+    return _plan(metric, queries, built[best], ChosenFamily(best, tuple(listed), amount), number)
 
 
-def _tried(name: str, built: dict[str, FamilyMember], build: Callable[[], FamilyCandidate]) -> FamilyCandidate:
+def _plan(
+    metric: VerifiedMetric, queries: LinearQueries, chosen: Plan, decided: ChosenFamily, records: int | None
+) -> Plan:
+    return Plan(FAMILIES, metric, queries, chosen.mechanism, records, (chosen,), decided)
+
+
+def _tried(name: str, built: dict[str, Plan], build: Callable[[], FamilyCandidate]) -> FamilyCandidate:
     try:
         return build()
     except DxgeomError as error:
@@ -251,14 +270,14 @@ def _tried(name: str, built: dict[str, FamilyMember], build: Callable[[], Family
         return FamilyCandidate(name, None, reason=f"not built: {error}")
 
 
-def _of_noise(built: dict[str, FamilyMember], plan: Plan, spend: Fraction) -> FamilyCandidate:
+def _of_noise(built: dict[str, Plan], plan: Plan, spend: Fraction) -> FamilyCandidate:
     built[NOISE] = plan
     bars = plan.bars(spend)
     return FamilyCandidate(NOISE, float(bars.joint_half_widths(LEVEL).max()), float(bars.rmse.max()))
 
 
 def _built_database(
-    built: dict[str, FamilyMember],
+    built: dict[str, Plan],
     metric: VerifiedMetric,
     queries: LinearQueries,
     records: int | None,
@@ -269,8 +288,13 @@ def _built_database(
     return _of_database(database, spend)
 
 
-def _of_database(plan: DatabasePlan, spend: Fraction) -> FamilyCandidate:
-    return FamilyCandidate(DATABASE, plan.error_bound(spend, LEVEL))
+def _of_database(plan: Plan, spend: Fraction) -> FamilyCandidate:
+    return FamilyCandidate(DATABASE, _bound_of(plan, spend))
+
+
+def _bound_of(plan: Plan, spend: Fraction) -> float:
+    """With probability at least 0.95 no answer is further from the truth than this, whatever the data."""
+    return float(plan.mechanism.error_bound(plan.records, LEVEL, spend))
 
 
 def _built_weights(metric: VerifiedMetric, queries: LinearQueries, records: int | None) -> FamilyCandidate:
@@ -284,16 +308,14 @@ def _with_the_answer() -> FamilyCandidate:
     )
 
 
-def _best_database(
-    metric: VerifiedMetric, queries: LinearQueries, records: int | None, spend: Fraction
-) -> DatabasePlan:
+def _best_database(metric: VerifiedMetric, queries: LinearQueries, records: int | None, spend: Fraction) -> Plan:
     """The size of database with the smallest bound at a spend; the larger ones are too many to be scored.
 
     Raises: UnsupportedCombination without a public number of records; TooLarge, UnboundedLoss.
     """
     if records is None:
         raise UnsupportedCombination("the bound of a small database needs the public number of records: state it")
-    law, found = "permute-and-flip", list[DatabasePlan]()
+    law, found = "permute-and-flip", list[Plan]()
     for rows in range(1, _MOST_ROWS + 1):
         try:
             found.append(plan_database(metric, DatabaseTask(queries, rows, law), records))
@@ -301,4 +323,4 @@ def _best_database(
             if not found:
                 raise
             break
-    return min(found, key=lambda one: one.error_bound(spend, LEVEL))
+    return min(found, key=lambda one: _bound_of(one, spend))

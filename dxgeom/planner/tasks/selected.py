@@ -1,7 +1,8 @@
-"""The candidate that a selection picked, and how far from the best it can be."""
+"""What selections picked, one candidate or the best few, and how far from the best each can be."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -9,6 +10,7 @@ from typing import Any, final
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.selection.selections import Selection
+from dxgeom.mechanisms.selection.top import TopSelection
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
@@ -22,25 +24,24 @@ NO_SCORE = Unknown(
 )
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class SelectedCandidate(ShownAnswers):
-    """What a selection answered: the candidate at a ``place`` of those that were asked for.
-
-    With a stated probability its score is at most :meth:`shortfall` below the best one.
-    """
+class Selected(ShownAnswers):
+    """What was picked of the candidates that were ``asked``, at a spend; a subclass is a dataclass of these fields."""
 
     no_numbers = no_bars = no_rmse = no_biases = NO_SCORE
 
-    asked: SelectTask = field(repr=False)
-    mechanism: Selection = field(repr=False)
-    place: int
+    asked: SelectTask
+    mechanism: Selection | TopSelection
     spent: Fraction
 
     @property
-    def picked(self) -> str:
-        """What the candidate is called."""
-        return self.asked.each_label[self.place]
+    @abstractmethod
+    def each_place(self) -> tuple[int, ...]:
+        """Where those that were picked are among the candidates, the best first."""
+
+    @property
+    def each_picked(self) -> tuple[str, ...]:
+        """What they are called."""
+        return tuple(self.asked.each_label[place] for place in self.each_place)
 
     @property
     def unit(self) -> str | None:
@@ -48,7 +49,8 @@ class SelectedCandidate(ShownAnswers):
         return self.asked.candidates.measures[0] if self.asked.candidates.measures else None
 
     def shortfall(self, level: float = 0.95) -> float:
-        """With probability *at least* ``level`` the score is above the best score less this; whatever the data."""
+        """With probability *at least* ``level`` each score is above the best for its place less this; whatever the
+        data, and for all places at once."""
         return self.mechanism.shortfall(level, self.spent)
 
     @property
@@ -56,29 +58,57 @@ class SelectedCandidate(ShownAnswers):
         return self.asked.fingerprint
 
     @property
-    def by_name(self) -> Mapping[str, str]:
-        return {PICKED: self.picked}
-
-    @property
     def all_origins(self) -> tuple[AnswerOrigin, ...]:
-        return (self.asked.candidates.each_origin[self.place],)
+        return tuple(self.asked.candidates.each_origin[place] for place in self.each_place)
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
-        """One row: the candidate, and how far from the best it can be."""
+        """A row for each: the candidate, and how far from the best for its place it can be."""
         del joint
         if query not in (None, PICKED):
             raise UnsupportedCombination(f"a selection has one answer, '{PICKED}'; found {query!r}")
+        rows = len(self.each_place)
         return {
-            "query": [PICKED],
-            "name": [self.picked],
-            "shortfall": [self.shortfall(level)],
-            "candidates": [self.asked.candidates.count],
-            "unit": [self.unit],
+            "query": [PICKED] * rows,
+            "name": list(self.each_picked),
+            "shortfall": [self.shortfall(level)] * rows,
+            "candidates": [self.asked.candidates.count] * rows,
+            "unit": [self.unit] * rows,
         }
 
+    @property
+    def _below(self) -> str:
+        return f"{'' if self.unit is None else f' {self.unit}'} below the best"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SelectedCandidate(Selected):
+    """What a selection answered: the candidate at a ``place`` of those that were asked for.
+
+    With a stated probability its score is at most :meth:`shortfall` below the best one.
+    """
+
+    asked: SelectTask = field(repr=False)
+    mechanism: Selection = field(repr=False)
+    place: int
+    spent: Fraction
+
+    @property
+    def each_place(self) -> tuple[int, ...]:
+        return (self.place,)
+
+    @property
+    def picked(self) -> str:
+        """What the candidate is called."""
+        return self.each_picked[0]
+
+    @property
+    def by_name(self) -> Mapping[str, str]:
+        return {PICKED: self.picked}
+
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
-        below = f"less than {brief(self.shortfall(level))}{'' if self.unit is None else f' {self.unit}'} below the best"
-        return (("error", f"proved: at {level * 100:g} % its score is {below}"),)
+        below = f"{brief(self.shortfall(level))}{self._below}"
+        return (("error", f"proved: at {level * 100:g} % its score is less than {below}"),)
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         del joint
@@ -90,4 +120,47 @@ class SelectedCandidate(ShownAnswers):
             "law": self.mechanism.name,
             "unit": self.unit,
             "shortfall": {"level": float(level), "at_most": self.shortfall(level), "kind": "proved"},
+        }
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SelectedFew(Selected):
+    """What a selection of several answered: the candidates at these ``places`` of those asked for, the best first.
+
+    With a stated probability, for all at once, each has a score at most :meth:`shortfall` below the best for its place.
+    """
+
+    asked: SelectTask = field(repr=False)
+    mechanism: TopSelection = field(repr=False)
+    places: tuple[int, ...]
+    spent: Fraction
+
+    @property
+    def each_place(self) -> tuple[int, ...]:
+        return self.places
+
+    @property
+    def picked(self) -> tuple[str, ...]:
+        """What the candidates are called, the best first."""
+        return self.each_picked
+
+    @property
+    def by_name(self) -> Mapping[str, tuple[str, ...]]:
+        return {PICKED: self.picked}
+
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        below, at_once = f"{brief(self.shortfall(level))}{self._below}", f"at {level * 100:g} %, for all places at once"
+        return (("error", f"proved: {at_once}, each score is less than {below} for its place"),)
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        del joint
+        return {
+            "picked": list(self.picked),
+            "places": list(self.places),
+            "queries": [self.asked.candidates.names[place] for place in self.places],
+            "candidates": self.asked.candidates.count,
+            "law": self.mechanism.law,
+            "unit": self.unit,
+            "shortfall": {"level": float(level), "at_most": self.shortfall(level), "kind": "proved", "joint": True},
         }

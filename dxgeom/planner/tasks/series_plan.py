@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.metric_space.time_series import SeriesMechanism, series_mechanism_under
+from dxgeom.mechanisms.linear.time_series import SeriesMechanism, series_mechanism_under
 from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import canonical_digest
-from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.planner.answers.answer_table import Columns, unknown_name
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.planner.releases.reading import TableOfOneRecord
-from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.tasks.asked import SeriesTask
-from dxgeom.universe.universe import Universe
-from dxgeom.universe.wording import did_you_mean, shown
-from dxgeom.universe.workloads.groups import AnswerOrigin
 
 
 @final
@@ -68,10 +64,6 @@ class SeriesAnswers(ShownAnswers):
     def by_name(self) -> Mapping[str, float]:
         return {name: float(value) for name, value in zip(self.asked.attributes, self.exact_values, strict=True)}
 
-    @property
-    def all_origins(self) -> tuple[AnswerOrigin, ...]:
-        return tuple(map(AnswerOrigin, self.asked.attributes))
-
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each reading, with the interval in which it lies, all at once.
 
@@ -79,8 +71,7 @@ class SeriesAnswers(ShownAnswers):
         """
         del joint
         if query is not None and query not in self.asked.attributes:
-            advice = did_you_mean(query, self.asked.attributes)
-            raise UnsupportedCombination(f"no reading is called {shown(query)}" + (f"; {advice}" if advice else ""))
+            raise unknown_name("reading", query, self.asked.attributes)
         rows = [(name, value) for name, value in self.by_name.items() if query in (None, name)]
         width = self.half_width(level)
         return {
@@ -110,67 +101,68 @@ class SeriesAnswers(ShownAnswers):
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class SeriesPlan(Releasable[SeriesAnswers]):
-    """How the readings of one record are answered. ``steps``: of each reading, what each value is in lattice steps."""
+class SeriesPlans(PlanKind):
+    """The readings of one record. A plan has ``decided``: of each reading, what each value is in lattice steps."""
 
-    asked: SeriesTask
-    mechanism: SeriesMechanism = field(repr=False)
-    universe: Universe = field(repr=False)
-    steps: tuple[tuple[int, ...], ...] = field(repr=False)
-    records: int | None = None
+    called = "a series"
 
-    @cached_property
-    def fingerprint(self) -> str:
-        return canonical_digest("plan of a series", self.mechanism.fingerprint, self.asked.fingerprint, self.steps)
+    def queries(self, plan: Plan) -> Any:
+        raise self.no_question.refusal
 
-    def _releasing(self) -> Releasing[SeriesAnswers]:
-        purpose = f"{len(self.asked.attributes)} readings of one record"
-        blank = (Fraction(0),) * len(self.asked.attributes)
-        return Releasing(self.mechanism, purpose, self._said, blank, None, self._taken)
+    def purpose(self, plan: Plan) -> str:
+        return f"{len(plan.question.attributes)} readings of one record"
 
-    def _said(self, values: tuple[Fraction, ...], spend: Fraction, records: int | None) -> SeriesAnswers:
-        del records
-        return SeriesAnswers(self.asked, self.mechanism, values, spend)
+    def answers(self, plan: Plan, answer: tuple[Fraction, ...], spend: Fraction, records: int | None) -> SeriesAnswers:
+        return SeriesAnswers(plan.question, plan.mechanism, answer, spend)
 
-    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
-        return self._blank_answers(spend)
+    def blank(self, plan: Plan, records: int | None) -> tuple[Fraction, ...]:
+        return (Fraction(0),) * len(plan.question.attributes)
 
-    def _taken(self, data: Any) -> Any:
+    def fingerprint(self, plan: Plan) -> str:
+        meaning = plan.mechanism.fingerprint, plan.question.fingerprint
+        return canonical_digest("plan of a series", *meaning, plan.decided)
+
+    def records(self, plan: Plan) -> None:
+        return None
+
+    def known(self, plan: Plan, spend: Fraction, records: int | None) -> ShownAnswers:
+        return self.blank_answers(plan, spend, None)
+
+    def taken(self, plan: Plan, data: Any) -> Any:
         """A table with one row as its readings; readings in lattice steps as they are."""
-        if isinstance(data, (list, tuple, np.ndarray)):
+        universe = plan.metric.universe
+        if isinstance(data, (list, tuple, np.ndarray)) or universe is None:
             return data
-        return TableOfOneRecord(data, self.universe, self._readings)
 
-    def _readings(self, index: int) -> tuple[int, ...]:
-        codes = self.universe.codes(index)
-        return tuple(steps[code] for steps, code in zip(self.steps, codes, strict=True))
+        def readings(index: int) -> tuple[int, ...]:
+            return tuple(steps[code] for steps, code in zip(plan.decided, universe.codes(index), strict=True))
 
-    def _made_up(self, records: int) -> Any:
-        del records
+        return TableOfOneRecord(data, universe, readings)
+
+    def made_up(self, plan: Plan, records: int) -> Any:
         choose = np.random.default_rng().choice
-        return [int(choose(steps)) for steps in self.steps]
+        return [int(choose(steps)) for steps in plan.decided]
 
-    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[str, ...]:
-        amount, number = self.spend_of_figures(spend), len(self.asked.attributes)
-        width = self.mechanism.joint_half_width(level, amount)
-        error = self.mechanism.root_mean_square / float(amount)
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        width = plan.mechanism.joint_half_width(level, spend)
+        error = plan.mechanism.root_mean_square / float(spend)
         return (
-            f"none of {number} readings is off by more than {width:.4g}, with probability {level:g} "
-            f"for all at once; root mean square {error:.4g} each, of values as the policy rounds them",
+            f"none of {len(plan.question.attributes)} readings is off by more than {width:.4g}, with probability "
+            f"{level:g} for all at once; root mean square {error:.4g} each, of values as the policy rounds them",
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def facts(self, plan: Plan) -> dict[str, Any]:
         return {
-            "kind": self.asked.word,
-            "readings": list(self.asked.attributes),
-            "epsilon": str(self.mechanism.epsilon),
-            "step": str(self.mechanism.step),
-            "fingerprint": self.fingerprint,
+            "readings": list(plan.question.attributes),
+            "epsilon": str(plan.mechanism.epsilon),
+            "step": str(plan.mechanism.step),
         }
 
 
-def plan_series(metric: VerifiedMetric, asked: SeriesTask) -> SeriesPlan:
+SERIES: Final = SeriesPlans()
+
+
+def plan_series(metric: VerifiedMetric, asked: SeriesTask) -> Plan:
     """The plan of a series.
 
     Raises: UnsupportedCombination unless the policy measures all readings by their largest change, with one rate and
@@ -183,4 +175,4 @@ def plan_series(metric: VerifiedMetric, asked: SeriesTask) -> SeriesPlan:
     if len(lines) != len(universe.attributes) or universe.listed is not None:
         raise UnsupportedCombination("a series is of a policy whose attributes are all readings of one record")
     steps = tuple(tuple(int(Fraction(place) / made.step) for place in line.positions) for line in lines)
-    return SeriesPlan(asked, made, universe, steps)
+    return Plan(SERIES, metric, asked, made, decided=steps)

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.selection.small_databases import SmallDatabase, SmallDatabaseMechanism
 from dxgeom.mechanisms.synthetic.synthetic import SyntheticHistogram
-from dxgeom.planner.answers.answer_table import Columns, origin_words
+from dxgeom.planner.answers.answer_table import Columns, origin_words, unknown_name
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.reading.record_tables import columns_of_records
 from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
-from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 
@@ -123,8 +122,7 @@ class SyntheticAnswers(ShownAnswers):
         origins, bounds = self.queries.each_origin, self.bounds(level)
         places = [place for place, origin in enumerate(origins) if query in (None, origin.query)]
         if not places:
-            advice = did_you_mean(str(query), dict.fromkeys(origin.query for origin in origins))
-            raise UnsupportedCombination(f"no query is called {shown(str(query))}" + (f"; {advice}" if advice else ""))
+            raise unknown_name("query", query, dict.fromkeys(origin.query for origin in origins))
         measures = self.queries.measures or (None,) * self.queries.count
         return {
             "query": [origins[place].query for place in places],

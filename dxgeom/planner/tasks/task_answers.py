@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.planner.answers.answer_table import Columns, unknown_name
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.columns import plain
 from dxgeom.universe.tasks.tasks import Tasks
-from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 TASK = "task"
@@ -126,8 +125,7 @@ class TaskAnswers(ShownAnswers):
         """
         found = self.by_name.get(name)
         if found is None:
-            advice = did_you_mean(str(name), self.tasks.names)
-            raise UnsupportedCombination(f"no task is called {shown(str(name))}" + (f"; {advice}" if advice else ""))
+            raise unknown_name("task", name, self.tasks.names)
         return found
 
     @property

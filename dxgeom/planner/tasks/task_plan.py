@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, final
+from typing import Any, Final, final
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import in_sequence
-from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import canonical_digest
-from dxgeom.planner.amounts import Amount, agreed_records
-from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.amounts import agreed_records
 from dxgeom.planner.kind import Planning, Rebuilding, kind_of
-from dxgeom.planner.overview import PlanOverview, StatedQuestion
-from dxgeom.planner.releases.releasable import KnownErrors, Releasable, Releasing
+from dxgeom.planner.overview import OverviewTable, PlanOverview, StatedQuestion
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.plan_kind import KnownErrors, PlanKind
 from dxgeom.planner.tasks.task_answers import TaskAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.columns import plain
@@ -29,12 +26,10 @@ _REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss, NotANormBall, Certi
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class TaskPlan(Releasable[TaskAnswers]):
-    """How several tasks are answered; reusable for many releases, each charged once for all tasks.
+class TaskPlans(PlanKind):
+    """Several tasks: a plan has ``parts``, the plan of each in their order, with its task's share of a release's spend,
+    and ``decided``: the spend at which forms of quantiles were compared.
 
-    ``parts``: the plan of each task, in their order; it has its task's share of a release's spend. ``records``: their
-    public number, None where it was not stated; ``compared_at``: the spend at which forms of quantiles were compared.
     What is known of errors is that of all tasks, one after the other, each at its share; where a task has none, it
     refuses.
     Guarantee: that of the parts, at the whole spend: what several answers about the same records cost adds up.
@@ -44,131 +39,128 @@ class TaskPlan(Releasable[TaskAnswers]):
     no_list = Unknown("each task is told by itself", "ask the plan of a task, plan.parts")
     why = "each task is planned by itself"
 
-    metric: VerifiedMetric = field(repr=False)
-    tasks: Tasks
-    parts: tuple[Releasable[Any], ...]
-    records: int | None
-    compared_at: Fraction = field()
+    def tasks(self, plan: Plan) -> Tasks:
+        tasks: Tasks = plan.question
+        return tasks
 
-    @property
-    def queries(self) -> Tasks:
-        return self.tasks
+    def purpose(self, plan: Plan) -> str:
+        return f"tasks: {', '.join(plan.question.names)}"
 
-    @property
-    def candidates(self) -> tuple[Any, ...]:
-        """Those of each task."""
-        return tuple(one for part in self.parts for one in part.candidates)
+    def answers(self, plan: Plan, answer: tuple[Any, ...], spend: Fraction, records: int | None) -> TaskAnswers:
+        each = zip(plan.parts, answer, plan.question.shares, strict=True)
+        return TaskAnswers(
+            plan.question,
+            tuple(part.kind.answers(part, one, share * spend, records) for part, one, share in each),
+            spend,
+        )
 
-    def _known(self, spend: Fraction, records: int | None) -> KnownErrors:
+    def blank(self, plan: Plan, records: int | None) -> tuple[Any, ...]:
+        return tuple(part.kind.blank(part, records) for part in plan.parts)
+
+    def inside(self, plan: Plan) -> tuple[Plan, ...]:
+        return plan.parts
+
+    def fingerprint(self, plan: Plan) -> str:
+        parts = [part.fingerprint for part in plan.parts]
+        return canonical_digest("plan of tasks", plan.mechanism.fingerprint, parts, plan.question.fingerprint)
+
+    def records(self, plan: Plan) -> int | None:
+        stated = [one for one in (part.kind.records(part) for part in plan.parts) if one is not None]
+        return plan.records or next(iter(stated), None)
+
+    def made_up(self, plan: Plan, records: int) -> Any:
+        if len(plan.parts) > 1:
+            return super().made_up(plan, records)
+        return plan.parts[0].kind.made_up(plan.parts[0], records)
+
+    def taken(self, plan: Plan, data: Any) -> Any:
+        return plan.parts[0].kind.taken(plan.parts[0], data) if len(plan.parts) == 1 else data
+
+    def known(self, plan: Plan, spend: Fraction, records: int | None) -> KnownErrors:
         known: list[Any] = []
-        for task, part in zip(self.tasks.parts, self.parts, strict=True):
+        for task, part in zip(plan.question.parts, plan.parts, strict=True):
             try:
-                known.append(part._known(task.share * spend, records))
+                known.append(part.kind.known(part, task.share * spend, records))
             except UnsupportedCombination as error:
                 raise UnsupportedCombination(f"task '{task.name}': {error}") from error
-        return TaskAnswers(self.tasks, tuple(known), spend)
+        return TaskAnswers(plan.question, tuple(known), spend)
 
-    @cached_property
-    def mechanism(self) -> Mechanism[Any, Any]:
-        """All of it as one mechanism."""
-        return in_sequence([part.releasing.mechanism for part in self.parts], self.tasks.shares, name="tasks")
+    def wants_errors(self, plan: Plan) -> bool:
+        return any(part.wants_errors for part in plan.parts)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        parts = [part.fingerprint for part in self.parts]
-        return canonical_digest("plan of tasks", self.mechanism.fingerprint, parts, self.tasks.fingerprint)
-
-    def _releasing(self) -> Releasing[TaskAnswers]:
-        made = [part.releasing for part in self.parts]
-        purpose = f"tasks: {', '.join(self.tasks.names)}"
-        blanks, taken = tuple(one.blank for one in made), made[0].taken if len(made) == 1 else _as_it_is
-        return Releasing(self.mechanism, purpose, self._said, blanks, self._made_up_records, taken)
-
-    def _made_up(self, records: int) -> Any:
-        return self.parts[0]._made_up(records) if len(self.parts) == 1 else super()._made_up(records)
-
-    @property
-    def least_spend(self) -> Fraction | None:
-        """The smallest spend at which all answers have the errors that were asked for; None where none were."""
-        each = zip(self.parts, self.tasks.shares, strict=True)
+    def least_spend(self, plan: Plan) -> Fraction | None:
+        each = zip(plan.parts, plan.question.shares, strict=True)
         least = [part.at_spend() / share for part, share in each if part.wants_errors]
         return max(least, default=None)
 
-    @property
-    def wants_errors(self) -> bool:
-        return any(part.wants_errors for part in self.parts)
+    def candidates(self, plan: Plan) -> tuple[Any, ...]:
+        """Those of each task."""
+        return tuple(one for part in plan.parts for one in part.candidates)
 
-    @property
-    def _made_up_records(self) -> int | None:
-        stated = [one.records for one in (part.releasing for part in self.parts) if one.records is not None]
-        return self.records or next(iter(stated), None)
+    def compared_at(self, plan: Plan) -> Fraction | None:
+        spend: Fraction = plan.decided
+        return spend
 
-    def _said(self, answers: tuple[Any, ...], spend: Fraction, records: int | None) -> TaskAnswers:
-        each = zip(self.parts, answers, self.tasks.shares, strict=True)
-        said: list[ShownAnswers] = [part.releasing.said(answer, share * spend, records) for part, answer, share in each]
-        return TaskAnswers(self.tasks, tuple(said), spend)
+    def records_of(self, plan: Plan) -> tuple[str, ...]:
+        each = zip(plan.question.names, plan.parts, strict=True)
+        return tuple(name for name, part in each if part.kind.makes_records)
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "metric": {"title": self.metric.title, "fingerprint": self.metric.fingerprint},
-            "tasks": [
-                {"name": task.name, "kind": task.asked.word, "share": str(task.share), "plan": part.as_dict()}
-                for task, part in zip(self.tasks.parts, self.parts, strict=True)
-            ],
-            "records": self.records,
-            **people_in_words(self.metric.people),
-            "compared_at_spend": str(self.compared_at),
-            "fingerprint": self.fingerprint,
-        }
+    def question_in_words(self, plan: Plan) -> str:
+        return counted(len(plan.parts), "task")
 
-    def statements(self, spend: Amount | None = None, level: float = 0.95) -> tuple[tuple[str, ...], ...]:
-        """For each task what holds of its errors at a spend of all, in sentences."""
-        amount = self.spend_of_figures(spend)
-        each = zip(self.parts, self.tasks.shares, strict=True)
-        return tuple(tuple(part.statements(amount * share, level=level)) for part, share in each)
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[tuple[str, ...], ...]:
+        """For each task what holds of its errors at a spend of all."""
+        each = zip(plan.parts, plan.question.shares, strict=True)
+        return tuple(tuple(part.statements(spend * share, level, records)) for part, share in each)
 
-    @property
-    def records_of(self) -> tuple[str, ...]:
-        each = zip(self.tasks.names, self.parts, strict=True)
-        return tuple(name for name, part in each if part.makes_records)
+    def lines(self, plan: Plan) -> list[str]:
+        each = zip(plan.question.names, plan.statements(), strict=True)
+        return [f"'{name}': {sentence}" for name, sentences in each for sentence in sentences]
 
-    @property
-    def question_in_words(self) -> str:
-        return counted(len(self.parts), "task")
-
-    def each_stated(self, spend: Amount | None = None, level: float = 0.95) -> Sequence[StatedQuestion]:
-        each = zip(self.tasks.parts, self.statements(spend, level), strict=True)
+    def each_stated(self, plan: Plan, spend: Fraction | None, level: float) -> Sequence[StatedQuestion]:
+        each = zip(plan.question.parts, plan.statements(spend, level), strict=True)
         return tuple(
             StatedQuestion(task.name, f"{task.asked.word}, with {plain(task.share)} of the spend", "; ".join(said))
             for task, said in each
         )
 
-    def overview(self, spend: Amount | None = None, level: float = 0.95) -> PlanOverview:
+    def as_dict(self, plan: Plan) -> dict[str, Any]:
+        return {
+            "metric": {"title": plan.metric.title, "fingerprint": plan.metric.fingerprint},
+            "tasks": [
+                {"name": task.name, "kind": task.asked.word, "share": str(task.share), "plan": part.as_dict()}
+                for task, part in zip(plan.question.parts, plan.parts, strict=True)
+            ],
+            "records": plan.records,
+            **people_in_words(plan.metric.people),
+            "compared_at_spend": str(plan.compared_at),
+            "fingerprint": plan.fingerprint,
+        }
+
+    def overview(self, plan: Plan, spend: Fraction, level: float) -> PlanOverview:
         """How each task is answered, and what is known of its errors at its share of a spend."""
-        amount = self._shown_spend(spend)
-        each = list(zip(self.tasks.parts, self.parts, self.statements(amount, level), strict=True))
+        each = list(zip(plan.question.parts, plan.parts, plan.statements(spend, level), strict=True))
         told = [{"name": task.name, "statements": list(said)} for task, _, said in each]
-        return PlanOverview(
-            {**self.as_dict(), "expected": {"spend": str(amount), "level": level, "tasks": told}},
-            [f"{self.metric.title}: {len(self.parts)} tasks, in one release"],
+        table = OverviewTable(
             ("task", "kind", "mechanism", "share", "spend"),
             [
-                (task.name, task.asked.word, part.mechanism.name, plain(task.share), plain(task.share * amount))
+                (task.name, task.asked.word, part.mechanism.name, plain(task.share), plain(task.share * spend))
                 for task, part, _ in each
             ],
             [
                 "",
                 *(f"error   '{task.name}': {sentence}" for task, _, said in each for sentence in said),
-                *(f"{name:<7} {said}" for name, said in people_in_words(self.metric.people).items()),
+                *(f"{name:<7} {said}" for name, said in people_in_words(plan.metric.people).items()),
             ],
         )
-
-    def lines(self) -> list[str]:
-        each = zip(self.tasks.parts, self.statements(), strict=True)
-        return [f"'{task.name}': {sentence}" for task, sentences in each for sentence in sentences]
+        document = {**plan.as_dict(), "expected": {"spend": str(spend), "level": level, "tasks": told}}
+        return PlanOverview(document, [f"{plan.metric.title}: {len(plan.parts)} tasks, in one release"], (table,))
 
 
-def plan_tasks(tasks: Tasks, how: Planning, rebuilt: Callable[[TaskWithShare], Rebuilding] | None = None) -> TaskPlan:
+TASKS: Final = TaskPlans()
+
+
+def plan_tasks(tasks: Tasks, how: Planning, rebuilt: Callable[[TaskWithShare], Rebuilding] | None = None) -> Plan:
     """Plan each task by itself, at its share of the spend.
 
     Args: ``rebuilt``: for each task what makes anew that which a plan file decided; left out, it is decided here.
@@ -187,8 +179,6 @@ def plan_tasks(tasks: Tasks, how: Planning, rebuilt: Callable[[TaskWithShare], R
             parts.append(kind_of(task.asked).part(task.asked, own))
         except _REFUSED as error:
             raise type(error)(f"task '{task.name}': {error}") from error
-    return TaskPlan(metric, replace(tasks, records=number), tuple(parts), number, wish.spend)
-
-
-def _as_it_is(data: Any) -> Any:
-    return data
+    asked, mechanisms = replace(tasks, records=number), [part.mechanism for part in parts]
+    made = in_sequence(mechanisms, tasks.shares, name="tasks")
+    return Plan(TASKS, metric, asked, made, number, tuple(parts), decided=wish.spend)

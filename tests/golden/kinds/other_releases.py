@@ -16,11 +16,11 @@ import numpy as np
 from reference.mechanisms import CASES
 
 import dxgeom as dx
+from dxgeom.lab.answer_plan import plan_answer
+from dxgeom.lab.data_sets import data_set_policy_from_dict
 from dxgeom.learning import PrivateLinearRegression, PrivateLogisticRegression
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.metrics.data_set import DataSet
-from dxgeom.one_secret.answer_plan import plan_answer
-from dxgeom.one_secret.data_sets import data_set_policy_from_dict
 from dxgeom.policy.policy import Policy
 from golden.kinds.keeping import SEED, TABLES
 from golden.kinds.recipes import mixed_policy

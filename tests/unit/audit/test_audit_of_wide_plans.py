@@ -10,7 +10,7 @@ import pytest
 import dxgeom as dx
 from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.errors import CertificateRefused
-from dxgeom.planner.releases.releasable import PlanFile
+from dxgeom.planner.plan import PlanFile
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 

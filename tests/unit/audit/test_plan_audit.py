@@ -44,8 +44,8 @@ from dxgeom.plan_files.loading import load_plan
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.comparing.comparison import CandidateComparison
+from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.objective import Objective
-from dxgeom.planner.plan import Plan
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 NOISE = plan_names("listed", "own body", "words", "cells", "intervals", "tables", "boxes")
@@ -333,7 +333,7 @@ def test_the_leak_that_there_once_was_is_seen(monkeypatch):
         BoxCandidates(sensitivity_of(metric, queries), None, worst=False).built("boxes-laplace")
     monkeypatch.setattr("dxgeom.mechanisms.linear.containment.require_measured", lambda sensitivity, mixing: None)
     compared = CandidateComparison(CandidateBuilder(sensitivity_of(metric, queries)), ("boxes-laplace",))
-    plan = Plan(metric, queries, Objective("mse"), compared.mechanism("boxes-laplace"), compared, None)
+    plan = listed_plan(metric, queries, Objective("mse"), compared.mechanism("boxes-laplace"), compared, None)
     with pytest.raises(CertificateRefused, match="shows more"):
         audit_plan(plan)
 

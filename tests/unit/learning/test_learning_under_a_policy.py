@@ -16,6 +16,7 @@ from dxgeom.learning import PrivateLogisticRegression
 from dxgeom.learning.label_totals import LabelTotals
 from dxgeom.learning.perturbation import ObjectivePerturbation
 from dxgeom.learning.policy_model import policy_model
+from dxgeom.learning.policy_rows import joined_table
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 ATTRIBUTES = {"word": ["a", "b", "c"], "size": {"range": [0, 4], "step": 2}, "label": ["no", "yes"]}
@@ -63,8 +64,8 @@ def test_no_two_records_are_told_apart_by_more_than_their_distance(name, share):
     assert isinstance(mechanism, ObjectivePerturbation)
     universe = metric.universe
     records = [universe.record(i) for i in range(universe.size)]
-    frame = pd.DataFrame(records)
-    table = np.column_stack([model.rows(frame), model.labels(frame["label"])])
+    frame = pd.DataFrame(records).astype({"size": int})
+    table = np.column_stack([model.rows(frame), model.labels(frame, None)])
     points, spend = thetas(table.shape[1] - 1), Fraction(3, 2)
     for others in ([], [table[5]], [table[0], table[17], table[9]]):
         logs = np.array([log_density(mechanism, [row, *others], spend, points) for row in table])
@@ -80,7 +81,8 @@ def test_whether_a_record_is_there_is_hidden_where_it_may_be_absent(rules):
     model = policy_model(metric, "label")
     mechanism = model.mechanism(Fraction(0), None)
     records = pd.DataFrame([metric.universe.record(i) for i in range(metric.universe.record_types)])
-    table = np.column_stack([model.rows(records), model.labels(records["label"])])
+    records = records.astype({"size": int})
+    table = np.column_stack([model.rows(records), model.labels(records, records["label"])])
     points, spend, largest = thetas(table.shape[1] - 1), Fraction(3, 2), 0.0
     for others in (table[:0], table[[0, 17, 9]]):
         without = log_density(mechanism, others, spend, points)
@@ -196,7 +198,7 @@ def test_values_that_the_policy_does_not_list_are_refused_when_fitting_and_when_
     data = people(100)
     with pytest.raises(ArrayError, match="1 of 100 rows have a 'word'"):
         model_of(APART, tmp_path).fit(data.assign(word=["z", *data["word"][1:]]))
-    with pytest.raises(ArrayError, match="no column 'size'"):
+    with pytest.raises(ArrayError, match="no column named 'size'"):
         model_of(APART, tmp_path).fit(data[["word", "label"]])
     assert not (tmp_path / "x.db").exists()
     model = model_of(APART, tmp_path).fit(data)
@@ -243,6 +245,18 @@ def test_files_and_attributes_made_of_others_are_read_as_the_policy_says(tmp_pat
     assert model.coef_ == pytest.approx(plain.coef_)
     assert np.array_equal(model.predict(data.assign(half=data["size"] / 2)), plain.predict(data))
     assert set(model.predict(data.assign(half=1))) <= set(data["label"])
+
+
+def test_moments_keep_their_hours_however_a_table_is_handed_over():
+    attributes = {"hour": {"range": [0, 23], "step": 1, "from": "seen", "as": "hour"}, "label": ["no", "yes"]}
+    policy = policy_of(*({"change": name, "epsilon": 1} for name in attributes), attributes=attributes)
+    seen = pd.to_datetime(["2026-01-01 00:30", "2026-01-02 23:59", "2026-01-03 11:00"])
+    data = pd.DataFrame({"seen": seen, "label": ["no", "yes", "no"]})
+    model = policy_model(policy, "label")
+    for table in (data, {"seen": data["seen"]}, {"seen": [*map(str, seen)]}):
+        assert model.rows(table)[:, 1] == pytest.approx([-1, 1, 2 * 11 / 22.5 - 1])
+    assert model.labels(data, None).tolist() == model.labels(None, data["label"]).tolist() == [False, True, False]
+    assert joined_table(model.universe, "label", data, data["label"]).column("seen").to_pylist()[1][11:16] == "23:59"
 
 
 APART_EQUALLY = policy_of(*({"change": name, "epsilon": 1} for name in ATTRIBUTES))

@@ -163,7 +163,7 @@ def test_missing_numbers_derived_and_dated_attributes_are_carried(tmp_path):
     assert model.predict({name: new[name].to_numpy() for name in new}) == pytest.approx(model.predict(new))
     with pytest.raises(DxgeomError, match="1 of 5 rows have a 'rate' that the policy does not list"):
         model.predict(new[:5].assign(work=[1.0, 3.0, 9.0, 1.0, 1.0]))
-    with pytest.raises(DxgeomError, match="no column 'hours'"):
+    with pytest.raises(DxgeomError, match="no column named 'hours'"):
         model.predict(new.drop(columns="hours"))
 
 

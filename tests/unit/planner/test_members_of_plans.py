@@ -81,7 +81,7 @@ def test_a_release_without_any_spend_is_refused_before_anything_is_charged(tmp_p
 @pytest.mark.parametrize("kind", FILES)
 def test_a_plan_from_a_file_is_one_of_the_kind_that_was_written(kind, tmp_path):
     again = loaded(kind)
-    assert type(again) is type(again.plan)
+    assert again.kind is again.plan.kind
     assert (again.plan.file, again.plan.policy, again.plan.digest) == (None, None, None)
     assert again.lines() == again.lines() != []
     dx.save_plan(again, tmp_path / "again.json", policy=again.policy, spend=again.spend)
@@ -131,5 +131,5 @@ def test_a_bound_that_grows_with_the_records_needs_their_number():
     (plan,) = loaded("tasks, pure, small database").parts
     with pytest.raises(UnsupportedCombination, match="grows with the number of records"):
         plan.half_widths()
-    assert set(plan.half_widths(0.9, 1, 50)) == {plan.error_bound(1, 0.9, 50)}
+    assert set(plan.half_widths(0.9, 1, 50)) == {plan.mechanism.error_bound(50, 0.9, 1)}
     assert plan.half_widths(0.9, 1, 50)[0] != plan.half_widths(0.9, 1, 5000)[0]

@@ -192,7 +192,7 @@ def test_what_would_be_no_statement_about_people_is_refused():
     with pytest.raises(UnsupportedCombination, match="people here may have many"):
         dx.release(table, 0, ledger=":memory:")
     with pytest.raises(UnsupportedCombination, match="people here may have many"):
-        dx.mechanisms.metric_space.series_mechanism_under(metric)
+        dx.mechanisms.linear.series_mechanism_under(metric)
 
 
 def test_every_reader_of_a_histogram_reads_people():

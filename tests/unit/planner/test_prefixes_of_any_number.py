@@ -7,6 +7,7 @@ import pytest
 
 import dxgeom as dx
 import dxgeom.metrics.paired_changes as paired
+import dxgeom.planner.boxes.choosing as choosing
 from dxgeom.errors import TooLarge, UnsupportedCombination
 
 PRESENCE = {"presence": True, "epsilon": 1}
@@ -36,6 +37,18 @@ def test_where_weights_are_too_many_prefixes_are_planned_in_boxes(few, rules):
     assert "not built: 450 queries tell" in other.reason
     assert other.reason in "\n".join(plan.lines())
     assert len(plan.rmse()) == 450
+
+
+def test_very_many_prefixes_that_come_and_go_are_planned_in_boxes_at_once(monkeypatch):
+    own = policy(PRESENCE)
+    asked = dx.queries_from_dict({"queries": [{"prefixes": "x"}]}, own)
+    named = dx.plan(own.compile(), asked, mechanism="boxes-laplace")
+    assert choosing.refused_as_answers(asked) is None
+    monkeypatch.setattr(choosing, "MOST_ENTRIES", 100_000)
+    at_once = dx.plan(own.compile(), asked)
+    assert at_once.fingerprint == named.fingerprint
+    assert "450 counts of 450 kinds" in next(one for one in at_once.candidates if one.name == "laplace").reason
+    assert choosing.refused_as_answers(dx.queries_from_dict({"queries": [{"prefixes": "x"}]}, policy(CHANGE))) is None
 
 
 def test_a_number_of_records_an_importance_and_errors_go_with_them(few):

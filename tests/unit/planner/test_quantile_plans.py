@@ -170,7 +170,7 @@ def test_what_rounding_to_values_adds_is_said_beside_the_ranks():
     policy = dx.parse_policy(rounded)
     text = "queries:\n  - median: age\n  - {median: age, where: dose <= 3}\n  - {median: age, where: dose >= 3}\n"
     text += "  - {name: days, median: day}\n"
-    plain, stepped, cut, days = dx.plan(policy.compile(), queries(text, policy)).statements(1, 100)
+    plain, stepped, cut, days = dx.plan(policy.compile(), queries(text, policy)).statements(1, records=100)
     assert "a value of 'age' stands for all up to the next one, and the quantile of the numbers" in plain
     assert stepped.endswith("with < and >= there is none") and "asks which value of 'dose' a record has" in stepped
     assert "'dose'" not in cut

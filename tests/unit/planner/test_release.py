@@ -17,9 +17,9 @@ from dxgeom.errors import (
     UnsupportedCombination,
     WrongArgument,
 )
+from dxgeom.lab.laplace_tables import truncated_geometric
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
-from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import verify

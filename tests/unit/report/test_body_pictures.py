@@ -1,4 +1,4 @@
-"""Pictures of statistics and bodies: outlines are right, pictures are drawn, and what cannot be drawn is refused."""
+"""Pictures of bodies: outlines are right, pictures are drawn, and what cannot be drawn is refused."""
 
 from __future__ import annotations
 
@@ -14,19 +14,15 @@ from reference.project import ROOT
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
-from dxgeom.mechanisms.statistics.adjacent_outputs import ListedOutputs, PolynomialOutputs
-from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise
 from dxgeom.report.pictures import contour_picture, shadows_picture, solid_picture
 from dxgeom.report.projection import projection_outline
-from dxgeom.report.statistic_pictures import adjacent_outputs_picture
 
 pytestmark = pytest.mark.long
 
 THREE = ("one", "two", "three $")
 UNITS = np.array([1.0, 2.0, 0.5])
-COLUMN = bounded_column("x", 0, 1, "1/16")
 
 
 def polytope():
@@ -76,20 +72,6 @@ def test_a_shadow_needs_two_coordinates_of_the_body(pair):
         projection_outline(polytope(), *pair)
 
 
-@pytest.mark.parametrize(
-    "outputs",
-    [
-        PolynomialOutputs(moments([COLUMN])),
-        PolynomialOutputs(moments([COLUMN, bounded_column("y", -5, 5, 1)], 1)),
-        ListedOutputs(np.array([[0, 0], [1, 0], [0, 1], [3, 3]])),
-    ],
-    ids=["curve", "box", "listed"],
-)
-def test_what_one_record_can_change_is_drawn(outputs, tmp_path):
-    path = adjacent_outputs_picture(outputs, ("first $", "second"), tmp_path / "moves.png")
-    assert size_of_png(path) == (1440, 840)
-
-
 @pytest.mark.parametrize("law", [FacetConeNoise(polytope()), BoxNoise(Box(np.array([3.0, 1, 2])))], ids=["hull", "box"])
 def test_bodies_of_three_coordinates_are_drawn(law, tmp_path):
     assert size_of_png(shadows_picture(law.body, law, UNITS, THREE, tmp_path / "a.png"))[0] > 1000
@@ -113,8 +95,6 @@ def test_pictures_of_other_dimensions_are_refused(tmp_path):
         shadows_picture(flat.body, flat, UNITS, THREE, tmp_path / "e.png")
     with pytest.raises(UnsupportedCombination, match="3 coordinates"):
         solid_picture(flat.body, UNITS, THREE, tmp_path / "e.png")
-    with pytest.raises(UnsupportedCombination, match="two entries"):
-        adjacent_outputs_picture(PolynomialOutputs(moments([COLUMN], 3)), ("a", "b"), tmp_path / "e.png")
     assert not (tmp_path / "e.png").exists()
 
 

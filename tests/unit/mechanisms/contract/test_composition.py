@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import DataError, DxgeomError, TooLarge, UnsupportedCombination, WrongArgument
+from dxgeom.lab.laplace_tables import truncated_geometric
+from dxgeom.lab.statistic_release import statistic_mechanism
+from dxgeom.learning.polynomials import bounded_column, moments
 from dxgeom.mechanisms.contract.composition import (
     Parallel,
     PostProcessed,
@@ -20,10 +23,7 @@ from dxgeom.mechanisms.contract.composition import (
     in_sequence,
     least_error_shares,
 )
-from dxgeom.mechanisms.finite.laplace_tables import truncated_geometric
 from dxgeom.mechanisms.selection.selections import selection
-from dxgeom.mechanisms.statistics.polynomials import bounded_column, moments
-from dxgeom.mechanisms.statistics.statistic_release import statistic_mechanism
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics import components as blocks_module
 from dxgeom.metrics.combinations import PresenceMetric, SumMetric

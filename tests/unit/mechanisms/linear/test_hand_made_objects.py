@@ -22,16 +22,14 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.mixing import Classes, DiagonalMixing, IntegerMixing, MeasuredNumbers
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.parts.basis_mechanism import kronecker_gaussian
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.counts_with_noise import packed, unpacked
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
+from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.mechanisms.parts.measured_parts import PartsMeasurement
-from dxgeom.mechanisms.parts.table_candidates import (
-    kronecker_gaussian,
-    marginal_gaussian,
-    marginal_laplace,
-    marginal_space,
-)
+from dxgeom.mechanisms.parts.table_candidates import marginal_gaussian, marginal_laplace, marginal_space
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, SetFamily
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
@@ -139,14 +137,25 @@ def test_blocks_and_law_are_worked_out_when_they_are_proved(make):
 
 
 @pytest.mark.parametrize(
-    "final", [Path, Tree, Classes, PartsMeasurement, SetFamily, MarginalQuestion, IntegerMixing, DiagonalMixing]
+    "final",
+    [
+        Path,
+        Tree,
+        Classes,
+        PartsMeasurement,
+        TableMechanism,
+        SetFamily,
+        MarginalQuestion,
+        IntegerMixing,
+        DiagonalMixing,
+    ],
 )
 def test_nobody_derives_from_what_a_proof_believes(final):
     with pytest.raises(TypeError, match="nobody derives from one elsewhere: found 'Mine'"):
         type("Mine", (final,), {})
 
 
-@pytest.mark.parametrize("family", [MeasuredNumbers, Factor])
+@pytest.mark.parametrize("family", [MeasuredNumbers, Factor, LatticeNoise])
 def test_nobody_adds_to_a_family_that_a_proof_believes_from_outside(family):
     with pytest.raises(TypeError, match="add it to the package with its laws"):
         type("Mine", (family,), {})
@@ -168,9 +177,8 @@ def test_factors_and_box_mechanisms_that_are_only_said_to_be_such_are_refused():
     boxes = dx.universe.BoxQueries.of(POLICY.universe, [{"a0": (k, k + 1)} for k in range(4)])
     with pytest.raises(dx.errors.DxgeomError, match="a factor for each column"):
         BoxMechanism("boxes-laplace", POLICY.compile(), boxes, (liar,), np.array([0.0, 1.0]))
-    with pytest.raises(
-        CertificateRefused, match="proved by a TableMechanism, a KroneckerMechanism or a BoxMechanism, found a Liar"
-    ):
+    LatticeNoise.register(type(liar))
+    with pytest.raises(CertificateRefused, match="proved by the mechanisms of this package, found a Liar"):
         PartsMeasurement(liar)
 
 

@@ -16,7 +16,8 @@ from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism, centred_sums
 from dxgeom.mechanisms.parts.box_scales import BoxQuestion, best_scales, promised_of
 from dxgeom.mechanisms.parts.factors import Path, Tree, trees
-from dxgeom.planner.boxes.box_plan import BoxPlan
+from dxgeom.planner.noise_in_parts import BoxPlans, TriedNoise
+from dxgeom.planner.plan import Plan
 
 BoxQueries = dx.universe.BoxQueries
 SIZES = (7, 3)
@@ -110,7 +111,8 @@ def test_no_pair_of_records_is_told_apart_by_more_than_its_distance(factors, nam
 @pytest.mark.parametrize("factors", [FACTORS[0], *(pytest.param(one, marks=pytest.mark.long) for one in FACTORS[1:])])
 def test_answers_are_exact_without_noise_and_err_as_stated_with_it(factors, name):
     made, data = mechanism(factors, name), rows()
-    plan = BoxPlan(made.metric, made.boxes, made, {name: 1.0})
+    decided = TriedNoise("mse", {name: 1.0}, lambda: 0.0)
+    plan = Plan(BoxPlans(), made.metric, made.boxes, made, decided=decided)
     errors = np.array(
         [plan.release(data, ledger=":memory:", spend=1, insecure_test_seed=s).answer.values for s in range(120)]
     ) - truth(data)

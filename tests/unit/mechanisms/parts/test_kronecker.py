@@ -125,7 +125,7 @@ def test_the_general_solver_s_best_covariance_lies_between_bound_and_noise(worst
     assert plan.loss >= best.bound * (1 - 1e-8)
     assert plan.gap < (1.3 if not worst else 4)
     if not worst:
-        assert plan.loss < 0.75 * plan.losses.get("marginal-gaussian", planned(PAIRS, "marginal-gaussian").loss)
+        assert plan.loss < 0.75 * plan.decided.losses.get("marginal-gaussian", planned(PAIRS, "marginal-gaussian").loss)
 
 
 @pytest.mark.needs("cvxpy")

@@ -21,8 +21,8 @@ from dxgeom.mechanisms.parts.box_candidates import counted_boxes
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.comparing.comparison import CandidateComparison
+from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.objective import Objective
-from dxgeom.planner.plan import Plan
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.spans import Spans
 
@@ -148,7 +148,7 @@ def test_a_plan_file_with_noise_of_other_queries_is_refused_in_a_sentence(monkey
         old.setattr("dxgeom.mechanisms.linear.containment.require_measured", lambda sensitivity, mixing: None)
         shared = CandidateBuilder(sensitivity_of(metric, queries))
         compared = CandidateComparison(shared, ("boxes-laplace",))
-        plan = Plan(metric, queries, Objective("mse"), compared.mechanism("boxes-laplace"), compared, None)
+        plan = listed_plan(metric, queries, Objective("mse"), compared.mechanism("boxes-laplace"), compared, None)
         old.setattr("dxgeom.plan_files.answering.counted_boxes", rounded_down)
         dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
     assert json.loads((tmp_path / "plan.json").read_text())["mechanism"]["law"]["kind"] == "ScalesInBoxes"

@@ -20,9 +20,9 @@ ASKING = {
     "dxgeom/disclosure/contributions.py": "raw values of two attributes are compared, which needs what both are",
     "dxgeom/engines/expressions.py": "numbers are coded by their edges in the SQL of an engine, words are not",
     "dxgeom/mechanisms/quantiles/question.py": "a quantile is of values that have an order",
-    "dxgeom/one_secret/near_answers.py": "a secret answer of days is a day, and noise in the plane is about places",
-    "dxgeom/one_secret/table_answers.py": "the loss between places is their distance",
-    "dxgeom/one_secret/secrets.py": "days are numbers for noise on a line",
+    "dxgeom/lab/answers.py": "a secret answer of days is a day, noise in the plane is about places, and their loss is "
+    "their distance",
+    "dxgeom/lab/secrets.py": "days are numbers for noise on a line",
     "dxgeom/planner/answers/quantile_answers.py": "a quantile of days is a day",
     "dxgeom/queries/quantiles.py": "a quantile is asked of numbers or of days",
     "dxgeom/report/rules.py": "a map is drawn of places",

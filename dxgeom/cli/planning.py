@@ -1,0 +1,127 @@
+"""From the files of a command to a plan."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dxgeom.cli.options import ObjectiveChoice
+from dxgeom.cli.terminal import print_warnings
+from dxgeom.errors import UnsupportedCombination
+
+if TYPE_CHECKING:
+    from dxgeom.metrics.data_set import DataSet
+    from dxgeom.planner.plan import Plan
+    from dxgeom.policy.policy import Policy
+
+_DECIDED = {
+    "records": None,
+    "mechanism": "auto",
+    "objective": ObjectiveChoice.balanced.value,
+    "errors": None,
+    "coarse_facets": None,
+    "quick": False,
+    "dataset": None,
+}
+"""The options that a plan file leaves no choice in, and what they are when they are left out."""
+
+
+def planned(
+    policy: Path,
+    queries: Path,
+    records: int | None,
+    data_set: DataSet | None = None,
+    spend: Fraction | None = None,
+    **options: Any,
+) -> tuple[Plan, Policy]:
+    """The plan for a queries file under a policy file, and that policy.
+
+    Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
+    compared. ``options``: of :func:`dxgeom.plan`, None where left out; ``ready`` is handed the policy and its
+    metric before anything is planned, and may refuse.
+    Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
+    """
+    from dxgeom.planner.choose import plan
+    from dxgeom.planner.wish import Search
+    from dxgeom.policy.policy import load_policy
+    from dxgeom.queries.queries_file import load_queries
+
+    policy_read = load_policy(policy)
+    print_warnings(policy_read)
+    asked = load_queries(queries, policy_read, records)
+    ready = options.pop("ready", None)
+    said = {name: option for name, option in options.items() if option is not None}
+    search = Search(**{name: said.pop(name) for name in ("coarse_facets", "published") if name in said})
+    thorough = not said.pop("quick", False)
+    metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
+    if ready is not None:
+        ready(policy_read, metric)
+    with _told() as progress:
+        chosen = plan(metric, asked, spend=spend or 1, progress=progress, search=search, thorough=thorough, **said)
+    return chosen, policy_read
+
+
+def plan_to_release(
+    policy: Path,
+    queries: Path | None,
+    spend: Fraction | None,
+    records: int | None,
+    data_set: DataSet | None,
+    **options: Any,
+) -> tuple[Plan, Fraction]:
+    """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
+    all but perhaps the spend. ``options``: as :func:`planned`'s.
+
+    Raises: PlanError, UnsupportedCombination, and as :func:`planned`; typer.BadParameter where a file or the spend is
+    missing.
+    """
+    if queries is not None:
+        chosen = planned(policy, queries, records, data_set, spend, **options)[0].uninterrupted()
+        least = chosen.least_spend if spend is None and chosen.wants_errors else None
+        if spend is None and least is None:
+            raise typer.BadParameter(
+                "say how much of the budget to use, --spend S, or which errors are wanted, --error"
+            )
+        return chosen, spend or least or Fraction(1)
+    if policy.suffix != ".json":
+        raise typer.BadParameter("name the queries file, or a plan file in the place of the policy")
+    from dxgeom.plan_files.loading import load_plan
+
+    said = {**options, "records": records, "dataset": data_set}
+    stated = [name for name, default in _DECIDED.items() if said.get(name, default) != default]
+    if stated:
+        raise UnsupportedCombination(
+            f"{policy} is a plan, which has decided its {stated[0]}: leave it out, or plan anew"
+        )
+    plan = load_plan(policy)
+    return plan, plan.at_spend(spend)
+
+
+def seek_bound(chosen: Plan) -> None:
+    """The lower bound, where it is told with a plan of noise on a list of queries; who interrupts this search is shown
+    the plan without it."""
+    if chosen.answers_a_list and chosen.comparison.bound_at_hand:
+        with _told() as progress:
+            if progress is not None:
+                progress("a bound on all noise")
+            chosen.comparison.seek_bound()
+
+
+@contextmanager
+def _told() -> Iterator[Callable[[str], None] | None]:
+    """A line on standard error about what is being built, or a line now and then where nobody is looking."""
+    from dxgeom.progress_line import ProgressLine, begun_by_a_kernel
+
+    if begun_by_a_kernel() or not sys.stderr.isatty():
+        yield ProgressLine("planning")
+        return
+    from rich.console import Console  # slow to load, and of use on a terminal only
+
+    with Console(stderr=True).status("planning") as line:
+        yield lambda what: line.update(f"planning: {what}")

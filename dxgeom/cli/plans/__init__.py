@@ -1,1 +1,0 @@
-"""From files to plans, and plans as they are shown. Touches ``terminal`` and ``options``."""

@@ -1,0 +1,292 @@
+"""Plans for whole tables of counts, and for counts in very many boxes, with noise in parts that they share."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Final, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.counts_with_noise import NoisyTables
+from dxgeom.mechanisms.parts.factors import Factor, Tree
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.numeric.sealed import canonical_digest
+from dxgeom.planner.amounts import spend_for
+from dxgeom.planner.answers.box_answers import BoxAnswers
+from dxgeom.planner.answers.marginal_answers import MarginalAnswers
+from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.candidates import CandidateResult
+from dxgeom.planner.overview import MOST_SHOWN, OverviewTable, PlanOverview, TableErrors
+from dxgeom.planner.plan import Plan
+from dxgeom.planner.plan_kind import PlanKind
+from dxgeom.privacy.currencies import PURE
+from dxgeom.universe.columns import plain
+from dxgeom.universe.people.people import people_in_words
+from dxgeom.universe.workloads.box_queries import BoxQueries
+from dxgeom.wording.numbers import brief, counted
+
+Aim = Literal["mse", "max"]
+_WORST: Final = {"mse": "total MSE", "max": "worst MSE"}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TriedNoise:
+    """What was decided of noise in parts.
+
+    ``objective``: what was made small. ``losses``: the objective at spend 1 of each kind of noise that was tried, by
+    name, rounding left out; the least is taken, or the one that was named. ``bound``: what no additive noise that
+    stretches to every spend has less than, 0 where none is known; found when it is asked for. ``others``: what became
+    of other noise, where such was looked at before.
+    """
+
+    objective: Aim
+    losses: Mapping[str, float]
+    bound: Callable[[], float] = field(repr=False)
+    others: tuple[CandidateResult, ...] = field(default=(), repr=False)
+
+
+class NoiseInParts(PlanKind):
+    """``asked``: what has an error each, in words: tables, boxes; ``one`` of them, ``counted``: each of what is in
+    it."""
+
+    why = "of the noise that was tried, which losses lists, the least; or as it was named, or its file says"
+    asked: ClassVar[str]
+    one: ClassVar[str]
+    counted: ClassVar[str]
+
+    @abstractmethod
+    def sizes(self, plan: Plan) -> dict[str, Any]:
+        """How many of what are asked, and how they are measured, ready for JSON."""
+
+    @abstractmethod
+    def lines(self, plan: Plan) -> list[str]:
+        """The plan for a reader."""
+
+    def shapes(self, plan: Plan) -> tuple[tuple[int, ...], ...] | None:
+        """Of tables; None of what has one cell each."""
+        return None
+
+    def _cells(self, plan: Plan, place: int) -> str:
+        """How many cells the one at a place has, in words."""
+        shapes = self.shapes(plan)
+        return "1" if shapes is None else " × ".join(map(str, shapes[place])) or "1"
+
+    def _decided(self, plan: Plan) -> TriedNoise:
+        decided: TriedNoise = plan.decided
+        return decided
+
+    def fingerprint(self, plan: Plan) -> str:
+        return canonical_digest(f"plan of {self.called}", plan.mechanism.fingerprint)
+
+    def known(self, plan: Plan, spend: Fraction, records: int | None) -> ShownAnswers:
+        return self.blank_answers(plan, spend, plan.records)
+
+    def rounding_biases(self, plan: Plan) -> NDArray[np.float64]:
+        """None: counts add up no numbers."""
+        return plan.biases
+
+    def wants_errors(self, plan: Plan) -> bool:
+        return any(plan.queries.errors)
+
+    def least_spend(self, plan: Plan) -> Fraction:
+        if not plan.wants_errors:
+            raise UnsupportedCombination(
+                f"the least spend is for {self.asked} that were asked for with certain 'errors'"
+            )
+        wanted = np.array([math.inf if one is None else float(one) for one in plan.queries.errors])
+        return spend_for(plan.mechanism.variances, wanted, plan.mechanism.rounding_part)
+
+    def objective(self, plan: Plan) -> Aim:
+        return self._decided(plan).objective
+
+    def loss(self, plan: Plan) -> float:
+        """The total mean squared error, each times its importance, or the worst."""
+        return self._decided(plan).losses[plan.mechanism.name]
+
+    def lower_bound(self, plan: Plan) -> float:
+        return self._decided(plan).bound()
+
+    def candidates(self, plan: Plan) -> tuple[CandidateResult, ...]:
+        said, decided = "built, and only its loss was found", self._decided(plan)
+        own = (CandidateResult(name, None, reason=said, loss=loss) for name, loss in decided.losses.items())
+        return (*own, *decided.others)
+
+    def noise(self, plan: Plan) -> Literal["gaussian", "pure"]:
+        return "gaussian" if plan.mechanism.normal else "pure"
+
+    def bound_in_words(self, plan: Plan) -> str:
+        if not plan.lower_bound > 0:
+            return super().bound_in_words(plan)
+        return (
+            f"no additive noise that stretches to every spend has a {_WORST[plan.objective]} below "
+            f"{plan.lower_bound:.6g}: this plan is within a factor {plan.gap:.3g} of it"
+        )
+
+    def question_in_words(self, plan: Plan) -> str:
+        return counted(plan.queries.count, self.one, self.asked)
+
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        widths = plan.half_widths(level, spend)
+        worst = int(widths.argmax())
+        return (
+            f"each {self.counted} of {len(widths):,} {self.asked} by {plan.mechanism.name} is off by at most "
+            f"{widths[worst]:.4g} ('{plan.queries.name(worst)}', the widest) with probability {level:g}",
+        )
+
+    def as_dict(self, plan: Plan) -> dict[str, Any]:
+        return {
+            "metric": {"title": plan.metric.title, "fingerprint": plan.metric.fingerprint},
+            "objective": plan.objective,
+            **self.sizes(plan),
+            **people_in_words(plan.metric.people),
+            "losses": dict(self._decided(plan).losses),
+            "lower_bound": plan.lower_bound,
+            "fingerprint": plan.fingerprint,
+        }
+
+    def each_table(self, plan: Plan, spend: Fraction | None, level: float) -> Sequence[TableErrors]:
+        each = zip(plan.queries.names, plan.half_widths(level, spend).tolist(), strict=True)
+        return tuple(TableErrors(name, self._cells(plan, place), width) for place, (name, width) in enumerate(each))
+
+    def overview(self, plan: Plan, spend: Fraction, level: float) -> PlanOverview:
+        """The noise that was chosen, and what is known of each table's, or box's, error."""
+        least = plan.least_spend if plan.wants_errors else None
+        errors, widths, shapes = plan.rmse(spend), plan.half_widths(level, spend), self.shapes(plan)
+        names = plan.queries.names
+        each = [
+            {self.one: name, **({} if shapes is None else {"shape": [*shapes[k]]}), "rmse": error, "half_width": width}
+            for k, (name, error, width) in enumerate(zip(names, errors.tolist(), widths.tolist(), strict=True))
+        ]
+        expected = {"spend": str(spend), "level": level, self.asked: each}
+        told = {"gap": plan.gap, "least_spend": None if least is None else str(least), "expected": expected}
+        title = f"each {self.counted}, at spend {plain(spend)}"
+        rest = "" if len(errors) <= MOST_SHOWN else f"; the {MOST_SHOWN} {self.asked} with the largest errors"
+        rows = [
+            (
+                plan.queries.name(place),
+                *([] if shapes is None else [self._cells(plan, place)]),
+                brief(float(errors[place])),
+                brief(float(widths[place])),
+            )
+            for place in np.argsort(-errors, kind="stable")[:MOST_SHOWN].tolist()
+        ]
+        head, *more = plan.lines()
+        titles = self.one, *([] if shapes is None else ["cells"]), "rmse", f"± at {level * 100:g} %"
+        foot = [] if least is None else ["", f"spend   {plain(least)} is the least for the errors asked for"]
+        return PlanOverview(
+            {**plan.as_dict(), **told},
+            [f"{plan.metric.title}: {head}", *more, "", f"{title}{rest}"],
+            (OverviewTable(titles, rows, foot),),
+            apart=True,
+        )
+
+    def compared(self, plan: Plan, head: str, measured: Sequence[str] = ()) -> list[str]:
+        """The plan for a reader, below a ``head``."""
+        compared = plan.candidates
+        title, width = _WORST[plan.objective], max(len(one.name) for one in compared)
+        known = ((one.name, one.reason if one.loss is None else f"{title} {one.loss:.6g}") for one in compared)
+        rows = [f"  {name:<{width}} {what}" for name, what in known]
+        rows += [] if plan.metric.people is None else [f"  {plan.metric.people.sentence}"]
+        return [head, *rows, *measured, *([plan.bound_in_words] if plan.lower_bound > 0 else [])]
+
+
+@final
+class TablePlans(NoiseInParts):
+    """Whole tables of counts."""
+
+    asked, one, counted = "tables", "table", "cell"
+    called = "whole tables"
+
+    def purpose(self, plan: Plan) -> str:
+        return f"{len(plan.queries.asked):,} tables of counts by {plan.mechanism.name}"
+
+    def answers(self, plan: Plan, answer: NoisyTables, spend: Fraction, records: int | None) -> MarginalAnswers:
+        return MarginalAnswers(plan.mechanism, answer, spend, records)
+
+    def blank(self, plan: Plan, records: int | None) -> NoisyTables:
+        nothing = tuple(np.zeros(0, dtype=np.int64) for _ in plan.queries.asked)
+        return NoisyTables(nothing, plan.mechanism.divisors)
+
+    def predicted_mse(self, plan: Plan) -> float:
+        """Over all cells, lattice rounding included."""
+        cells = np.array([math.prod(shape) for shape in plan.queries.shapes], dtype=np.float64)
+        return float((plan.mechanism.cell_errors.mean @ cells) * (1 + plan.mechanism.rounding_part))
+
+    def question_in_words(self, plan: Plan) -> str:
+        return f"{counted(len(plan.queries.asked), 'table')} with {plan.queries.count:,} cells"
+
+    def shapes(self, plan: Plan) -> tuple[tuple[int, ...], ...]:
+        shapes: tuple[tuple[int, ...], ...] = plan.queries.shapes
+        return shapes
+
+    def sizes(self, plan: Plan) -> dict[str, Any]:
+        return {"tables": len(plan.queries.asked), "cells": plan.queries.count, "mechanism": plan.mechanism.name}
+
+    def lines(self, plan: Plan) -> list[str]:
+        tables, cells = len(plan.queries.asked), plan.queries.count
+        return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}")
+
+
+@final
+class BoxPlans(NoiseInParts):
+    """Counts in very many boxes."""
+
+    asked, one, counted = "boxes", "box", "count"
+    called = "boxes"
+
+    def purpose(self, plan: Plan) -> str:
+        return f"{plan.queries.count:,} counts in boxes by {plan.mechanism.name}"
+
+    def answers(self, plan: Plan, answer: tuple[float, ...], spend: Fraction, records: int | None) -> BoxAnswers:
+        return BoxAnswers(plan.mechanism, np.array(answer), spend, records)
+
+    def blank(self, plan: Plan, records: int | None) -> tuple[float, ...]:
+        blank: tuple[float, ...] = (0.0,) * plan.queries.count
+        return blank
+
+    def sizes(self, plan: Plan) -> dict[str, Any]:
+        measured = list(map(_in_words, plan.mechanism.factors))
+        return {"boxes": plan.queries.count, "mechanism": plan.mechanism.name, "measured": measured}
+
+    def lines(self, plan: Plan) -> list[str]:
+        measured = [
+            f"  {one.title} {_in_words(factor)}"
+            for one, factor in zip(plan.mechanism.told.columns, plan.mechanism.factors, strict=True)
+        ]
+        lines = self.compared(plan, f"{plan.queries.count:,} boxes: {plan.mechanism.name}", measured)
+        drawn = plan.metric.privacy == PURE and plan.lower_bound > 0
+        return [*lines, *(["where the bound draws directions: it holds but for a chance of 1e-9"] if drawn else [])]
+
+
+def _in_words(factor: Factor) -> str:
+    if isinstance(factor, Tree):
+        return f"in a tree that splits by {', '.join(map(str, factor.radices))}"
+    return "cut by cut along its line"
+
+
+def bound_on_boxes(
+    metric: VerifiedMetric, queries: BoxQueries, mechanism: BoxMechanism, objective: Aim, pressed: Any
+) -> float:
+    """By duality on averages of pairs, and for pure privacy by volumes along random directions, up to a chance of 10⁻⁹
+    in drawing these. ``pressed`` (K,): how much each box counts where the worst of all errors was made small; None
+    where the plan is from a file."""
+    costs = mechanism.question.costs
+    if objective == "mse":
+        return boxes_bound(metric, queries, costs)
+    alone = worst_alone(metric, queries, costs)
+    if pressed is None:
+        return alone
+    return max(alone, boxes_bound(metric, queries, costs * pressed / pressed.sum()))
+
+
+TABLES: Final = TablePlans()
+BOXES: Final = BoxPlans()
