@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         parse_queries as parse_queries,
         queries_from_dict as queries_from_dict,
     )
+    from dxgeom.starting.front import init as init
     from dxgeom.universe.queries import LinearQueries as LinearQueries
     from dxgeom.universe.universe import Universe as Universe
 

@@ -1,20 +1,35 @@
-"""``dxgeom check``: what a policy amounts to."""
+"""``dxgeom check``: what a policy amounts to, and whether a table fits it."""
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from dxgeom.cli.options import CertificateOption, Format, FormatOption, PolicyFile, table_of
-from dxgeom.cli.terminal import check_new, print_json, print_lines, refusals
-from dxgeom.universe.people.people import PUBLIC_NUMBER
+from dxgeom.cli.terminal import Outcome, check_new, print_json, print_lines, refusals
+from dxgeom.errors import DataError
 
 if TYPE_CHECKING:
     from dxgeom.policy.policy import Policy
 
-NOTHING_SEEN: Final = "no column looks like people with several rows, or the policy says who people are"
+FILL_IN: Final = "FILL IN"
+_NUMBERS: Final = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
+_REMEDIES: Final = (
+    (r"people:\s*FILL IN|at_most: FILL IN", "people: the column that says who a person is, or: one row each"),
+    (r"dates: \[FILL IN", "dates: the first and the last day there can be, as in [2025-01-01, 2025-12-31]"),
+    (r"zone: FILL IN", "zone: whose clocks, as in Europe/Berlin"),
+    (r"written: FILL IN", "written: how 31 December 2025, 23:59 is written, as in 31.12.2025 23:59"),
+    (r"values: FILL IN", "values: all words that there can be, as in [DE, FR]"),
+    (r"range: FILL IN", "range: the lowest and the highest there can be, as in [1, 20]"),
+    (r"bins: FILL IN", "bins: from the lowest to the highest, as in [0, 10, 25, 50, 100]"),
+    (r"units: FILL IN", "units: as in {kg: 1, g: 0.001}"),
+    (r"(?:decimal|encoding|line_breaks|missing|ignore)[^#]*FILL IN", "reading: as the comment behind it says"),
+    (r"^ {4}[^{]*: FILL IN", "an attribute: as in [a, b], or {range: [0, 110], step: 10}"),
+)
 
 
 def check(
@@ -30,14 +45,17 @@ def check(
             "--table",
             parser=table_of,
             metavar="DATA",
-            help="Also look whether a column of this table names people repeatedly.",
+            help="Look at all rows of this table instead: which do not fit, and what to add. It shows rows.",
         ),
     ] = None,
+    quiet_data: Annotated[bool, typer.Option("--quiet-data", help="Of a table say only whether it fits.")] = False,
 ) -> None:
-    """Check a policy and say what it amounts to.
+    """Check a policy and say what it amounts to, or whether a table fits it.
 
     Prints the number of record types, how far apart the values of each attribute are, a worked sentence for each rule,
     what the rules tighten or leave unprotected, and why the result is a metric. All mistakes are reported at once.
+    With a table it prints instead which rows a release would refuse, why, and the lines to add, for your eyes only; the
+    exit code is 1 if there are any.
 
     \b
     Example:
@@ -48,31 +66,80 @@ def check(
 
         if certificate is not None:
             check_new(certificate)
+        _require_filled_in(policy)
         loaded = load_policy(policy)
+        if table is not None:
+            _check_table(loaded, table, output, quiet_data)
+            return
         review = loaded.review()
         if certificate is not None:
             from dxgeom.audit.claims import claims_of, write_claims
 
             write_claims(certificate, claims_of(loaded.compile(), "policy"))
-        doubts = _doubts(loaded, table)
         forms = loaded.forms() if explain else ()
         if output is Format.json:
-            more = {"forms": [form.as_dict() for form in forms]} if explain else {}
-            seen = {} if table is None else {"table": [line for line in doubts if line != NOTHING_SEEN]}
-            print_json({**review.as_dict(), **more, **seen})
+            print_json({**review.as_dict(), **({"forms": [form.as_dict() for form in forms]} if explain else {})})
         else:
-            told = ["", "forms", *(f"  {form}" for form in forms)] if explain else []
-            looked = [] if table is None else ["", "the table", *(f"  {line}" for line in doubts)]
-            print_lines([*review.lines(), *told, *looked])
+            print_lines([*review.lines(), *(["", "forms", *(f"  {form}" for form in forms)] if explain else [])])
 
 
-def _doubts(policy: Policy, table: Path | str | None) -> tuple[str, ...]:
-    """What the table makes one doubt of what the policy says of people, and whether their number is public. Reads
-    nothing but columns named like people."""
-    if table is None:
-        return ()
+def _check_table(policy: Policy, table: Path | str, output: Format, quiet: bool) -> None:
+    """Looks at all rows. Raises: typer.Exit with 1 where a release would refuse them; DataError."""
+    from dxgeom.engines.fitting import fit_of
     from dxgeom.engines.likenesses import repeated_identifiers
-    from dxgeom.universe.people.people import repeated_in_words
+    from dxgeom.engines.watching import muted
+    from dxgeom.starting.table_page import TablePage
 
-    seen = [f"Warning: {repeated_in_words(name)}." for name in repeated_identifiers(str(table), policy.universe)]
-    return (*(seen or (NOTHING_SEEN,)), *(() if policy.universe.absent is not None else (PUBLIC_NUMBER,)))
+    with muted(quiet):
+        fit = fit_of(str(table), policy.universe)
+    verdict = "fits" if fit.fits else "refused"
+    if quiet and output is Format.json:
+        print_json({"verdict": verdict})
+    elif quiet:
+        print_lines([f"the table {'fits' if fit.fits else 'does not fit'}"])
+    else:
+        name = Path(table).name if isinstance(table, Path) else fit.described
+        page = TablePage(fit, policy.universe, name, repeated_identifiers(str(table), policy.universe))
+        if output is Format.json:
+            print_json(page.as_dict())
+        else:
+            print_lines([_shown(line) for line in page.lines()])
+    if not fit.fits:
+        raise typer.Exit(Outcome.REFUSED)
+
+
+def _shown(line: str) -> str:
+    """A line as the stream can show it."""
+    try:
+        line.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return line.replace("▲", "[!]")
+    return line
+
+
+def _require_filled_in(policy: Path) -> None:
+    """Raises: DataError where marks of a draft are left, all of them at once."""
+    try:
+        text = policy.read_text(encoding="utf-8")
+    except (OSError, UnicodeError):
+        return  # told by whoever reads it
+    marks = {
+        number: count
+        for number, line in enumerate(text.splitlines(), 1)
+        if (count := line.partition("#")[0].count(FILL_IN))
+    }
+    if marks:
+        raise DataError(_unfinished(str(policy), text, marks))
+
+
+def _unfinished(name: str, text: str, marks: dict[int, int]) -> str:
+    """A message of at most as many lines as there are kinds of marks, and three.
+
+    Args: how many marks stand in which line.
+    """
+    total = sum(marks.values())
+    lines = text.splitlines()
+    shown = [f"{line} ({_NUMBERS.get(count, count)})" if count > 1 else str(line) for line, count in marks.items()]
+    remedies = [say for kind, say in _REMEDIES if any(re.search(kind, lines[line - 1]) for line in marks)]
+    places = "1 place" if total == 1 else f"{total} places"
+    return "\n".join([f"{name}: {places} to fill in: line {', '.join(shown)}", *(f"  {say}" for say in remedies[:6])])

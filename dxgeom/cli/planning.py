@@ -43,7 +43,8 @@ def planned(
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
-    compared. ``options``: of :func:`dxgeom.plan`, None where left out.
+    compared. ``options``: of :func:`dxgeom.plan`, None where left out; ``ready`` is handed the policy and its
+    metric before anything is planned, and may refuse.
     Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
     from dxgeom.planner.choose import plan
@@ -54,10 +55,13 @@ def planned(
     policy_read = load_policy(policy)
     print_warnings(policy_read)
     asked = load_queries(queries, policy_read, records)
+    ready = options.pop("ready", None)
     said = {name: option for name, option in options.items() if option is not None}
     search = Search(**{name: said.pop(name) for name in ("coarse_facets", "published") if name in said})
     thorough = not said.pop("quick", False)
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
+    if ready is not None:
+        ready(policy_read, metric)
     with _told() as progress:
         chosen = plan(metric, asked, spend=spend or 1, progress=progress, search=search, thorough=thorough, **said)
     return chosen, policy_read

@@ -51,7 +51,9 @@ from dxgeom.cli.terminal import Content, begun_file, json_lines, print_error, pr
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
+    from dxgeom.metrics.verification import VerifiedMetric
     from dxgeom.planner.release import Release
+    from dxgeom.policy.policy import Policy
 
 
 DataFile: TypeAlias = Annotated[
@@ -165,7 +167,16 @@ def release(
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
     agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint))
     with refusals(output):
-        how = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets, "quick": quick}
+        how: dict[str, Any] = {
+            "objective": objective.value,
+            "errors": errors_of(error),
+            "coarse_facets": coarse_facets,
+            "quick": quick,
+        }
+        if book is not None:
+            read = None if drop_outside or key is not None else (count_column, quiet_data)
+            _require_there(data, read)
+            how["ready"] = partial(_require_ready, policy, data, book, read)
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **how)
         agreement.check(chosen, amount)
         draw = partial(chosen.rehearse, spend=amount, records=records)
@@ -173,6 +184,32 @@ def release(
             kept = {**_reading(drop_outside, count_column, quiet_data), "purpose": purpose, "id": key}
             draw = partial(chosen.release, str(data), ledger=book, spend=amount, allotment=allotment, **kept)
         _draw_and_show(draw, agreement, output, written, public, _table_of(chosen, written))
+
+
+_Read: TypeAlias = tuple[str | None, bool] | None
+"""The column that counts rows, and whether a table is refused without a word about it; None where rows are left out, or
+an earlier release of that name may be shown again, which needs no table."""
+
+
+def _require_there(data: Any, read: _Read) -> None:
+    """Raises: DataError for a table that is not there, before its policy is looked at."""
+    from dxgeom.engines.opening import engine_of
+    from dxgeom.universe.reading.form import PLAIN
+
+    if read is not None and isinstance(data, Path) and not data.exists():
+        engine_of(str(data)).look_up(str(data), PLAIN)
+
+
+def _require_ready(file: Path, data: Any, book: str, read: _Read, policy: Policy, metric: VerifiedMetric) -> None:
+    """Ledger and rows are looked at before anything is planned. Raises: DataError, LedgerError."""
+    from dxgeom.engines.fitting import require_fit
+    from dxgeom.ledger.ledger import ledger_of
+    from dxgeom.mechanisms.contract.mechanism import account_of
+
+    with ledger_of(book, account_of(metric)):
+        pass
+    if read is not None:
+        require_fit(str(data), str(file), policy.universe, count_column=read[0], quiet_data=read[1])
 
 
 def _draw_and_show(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final, final
@@ -10,6 +9,7 @@ from typing import Any, Final, final
 import pyarrow as pa
 
 from dxgeom.engines.cells import is_text
+from dxgeom.engines.column_names import names_a_person
 from dxgeom.engines.opening import opened
 from dxgeom.engines.source import Source
 from dxgeom.engines.watching import plain_errors
@@ -17,16 +17,6 @@ from dxgeom.universe.universe import Universe
 
 ROWS_LOOKED_AT: Final = 1_000_000
 ROWS_LOOKED_AT_THERE: Final = 100_000
-# fmt: off
-_WORDS: Final = frozenset((
-    "id", "ids", "uid", "uuid", "guid", "user", "users", "userid", "username", "person", "persons", "personid",
-    "people", "patient", "patientid", "customer", "customerid", "client", "clientid", "member", "memberid",
-    "subscriber", "account", "accountid", "email", "phone", "msisdn", "imsi", "imei", "mac", "ssn", "device",
-    "deviceid", "household", "employee", "employeeid", "student", "studentid", "pupil", "driver", "rider",
-    "passenger", "citizen", "resident", "donor", "voter", "taxpayer", "tenant", "participant", "respondent",
-))
-# fmt: on
-_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 @final
@@ -83,4 +73,4 @@ def looks_like_people(name: str) -> bool:
     >>> [name for name in ("user_id", "patientId", "email", "age", "grid", "ID") if looks_like_people(name)]
     ['user_id', 'patientId', 'email', 'ID']
     """
-    return any(part.lower() in _WORDS for part in _PARTS.findall(name))
+    return names_a_person(name)

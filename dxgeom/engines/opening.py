@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 
-from dxgeom.engines.embedded import DuckDB, file_of
-from dxgeom.engines.files import files_of_folder
+from dxgeom.engines.embedded import DuckDB
 from dxgeom.engines.postgres import Postgres
-from dxgeom.engines.source import Engine, Source, Wanted, delimited, header_of
+from dxgeom.engines.source import Engine, Source, Wanted
 from dxgeom.engines.spark import Spark
 from dxgeom.engines.watching import plain_errors
 from dxgeom.errors import DataError
@@ -52,32 +50,6 @@ def engine_of(table: Any) -> Engine:
 Holds: TypeAlias = Literal["words", "whole numbers", "numbers", "days", "yes or no", "unknown"]
 
 
-@final
-@dataclass(frozen=True)
-class OutlinedColumn:
-    """A column by its name, and what its type says that it holds; text files do not say."""
-
-    name: str
-    holds: Holds
-
-
-def outline_of(table: str | Path) -> tuple[OutlinedColumn, ...]:
-    """The columns of a file or a folder. Guarantee: reads the first line of a text file, the schema of another.
-
-    Raises: DataError.
-    """
-    path, described = Path(table), file_of(table)
-    with plain_errors(described):
-        files = files_of_folder(path) or [path]
-        if files[0].name.lower().endswith(".parquet"):
-            import pyarrow.parquet as pq  # slow to load
-
-            schema = pq.read_schema(files[0])
-            return tuple(OutlinedColumn(field.name, _holds(field.type)) for field in schema)
-        text = delimited(path, "\t" if ".tsv" in path.name.lower() else ",")
-        return tuple(OutlinedColumn(name, "unknown") for name in header_of(text))
-
-
 def public_values(table: str | Path, column: str, most: int) -> tuple[str, ...]:
     """The different values of a column that somebody declared public, sorted. Raises: DataError beyond ``most``."""
     with opened(str(table), (column,)) as source, plain_errors(source.described):
@@ -88,9 +60,10 @@ def public_values(table: str | Path, column: str, most: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _holds(kind: pa.DataType) -> Holds:
+def holds_of(kind: pa.DataType) -> Holds:
+    """What a column of a type holds."""
     if pa.types.is_dictionary(kind):
-        return _holds(kind.value_type)
+        return holds_of(kind.value_type)
     if pa.types.is_boolean(kind):
         return "yes or no"
     if pa.types.is_integer(kind):

@@ -240,3 +240,18 @@ def _numbered(
     person = np.zeros(len(records), dtype=np.int64)
     person[begins] = 1
     return np.cumsum(person), records, rows
+
+
+def rows_per_person(reader: RecordReader, people: CountedPeople) -> tuple[dict[int, int], int]:
+    """How many people have each number of rows, and how many rows name nobody: for whoever holds the table."""
+    rows = reader.source.rows.select(**{PERSON: keys_of_people(reader, people)[PERSON]})
+    each = rows.group_by(PERSON).agg(times=ibis._.count())
+    counted = each.group_by([each.times, each[PERSON].isnull().name("nobody")]).agg(number=ibis._.count())
+    found, nobody = dict[int, int](), 0
+    for batch in reader.source.finished(counted, lambda groups: groups):
+        for row in batch.to_pylist():
+            if row["nobody"]:
+                nobody += row["times"] * row["number"]
+            else:
+                found[row["times"]] = found.get(row["times"], 0) + row["number"]
+    return found, nobody

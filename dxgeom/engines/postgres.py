@@ -101,6 +101,32 @@ class Postgres(Engine):
             yield from _source(connection, sql, address.described, wanted)
 
 
+_SCHEMA: Final = """
+    SELECT a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull,
+        ARRAY(SELECT e.enumlabel::text FROM pg_enum e WHERE e.enumtypid = a.atttypid ORDER BY e.enumsortorder),
+        ARRAY(SELECT pg_get_constraintdef(c.oid) FROM pg_constraint c
+            WHERE c.conrelid = a.attrelid AND c.contype = 'c' AND c.conkey = ARRAY[a.attnum]),
+        EXISTS(SELECT 1 FROM pg_constraint c
+            WHERE c.conrelid = a.attrelid AND c.contype IN ('p', 'u') AND c.conkey = ARRAY[a.attnum])
+    FROM pg_attribute a
+    WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+"""
+
+
+def schema_of(url: str) -> tuple[str, list[tuple[str, str, bool, list[str], list[str], bool]]]:
+    """What the table is called, and of each column its name and type, whether it may be empty, the words of its ENUM,
+    its CHECKs, and whether no two rows can have the same in it. Reads the catalogue and no row.
+
+    Raises: DataError; MissingExtra.
+    """
+    psycopg = optional_library("psycopg", "postgres", "tables on a PostgreSQL server are read")
+    address = address_of(url, _EXAMPLE)
+    if address.is_query:
+        raise DataError(f"a draft is written for a table, not for a query: name one, such as {_EXAMPLE}")
+    with plain_errors(address.described), _connected(psycopg, address.server) as connection:
+        return address.what, connection.execute(_SCHEMA, (_named(address.what),)).fetchall()
+
+
 @contextmanager
 def _connected(psycopg: Any, server: str) -> Iterator[Any]:
     try:

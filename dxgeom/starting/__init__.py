@@ -1,7 +1,7 @@
-"""A start: a policy and queries from the columns of one's own table, and examples with their data.
+"""A start: a policy and queries from one's own table, what does not fit in it, and examples with their data.
 
-Lives here: what is declared of columns, the two files as texts, the examples. Touches the engines, for names and types
-of columns, and for values that were declared public.
+Lives here: what rows show of how a table is written, the questions, the two files as texts, the page of a table, the
+examples. Touches the engines, for names, types and cells; no cell goes into a file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.starting.drafts import Draft as Draft, draft_of as draft_of
+    from dxgeom.starting.drafts import Draft as Draft
     from dxgeom.starting.examples import example_names as example_names, write_example as write_example
+    from dxgeom.starting.front import init as init
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, ClassVar, Final, TypeAlias, final
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
@@ -46,11 +47,14 @@ def _words(value: Any) -> tuple[str, ...] | WordFile:
         return value
     if isinstance(value, dict) and list(value) == ["file"] and isinstance(value["file"], str):
         return WordFile(file=value["file"])
+    if isinstance(value, dict) and list(value) == ["letters"] and (span := _LETTERS.fullmatch(str(value["letters"]))):
+        return tuple(map(chr, range(ord(span[1]), ord(span[2]) + 1)))
     if isinstance(value, list | tuple) and all(isinstance(word, str) for word in value):
         return tuple(value)
     raise wrong_field("DX108", "a list of words is expected here", "write [M, F], or {file: words.txt}")
 
 
+_LETTERS: Final = re.compile("([A-Z])-([A-Z])")
 _WORD: Final[dict[str, Any]] = {"type": ["string", "number", "boolean"]}
 _FILE: Final[dict[str, Any]] = {
     "type": "object",
@@ -58,10 +62,16 @@ _FILE: Final[dict[str, Any]] = {
     "required": ["file"],
     "additionalProperties": False,
 }
+_SPAN: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"letters": {"type": "string", "pattern": "^[A-Z]-[A-Z]$"}},
+    "required": ["letters"],
+    "additionalProperties": False,
+}
 Words: TypeAlias = Annotated[
     tuple[str, ...] | WordFile,
     PlainValidator(_words),
-    WithJsonSchema({"anyOf": [{"type": "array", "items": _WORD}, _FILE]}),
+    WithJsonSchema({"anyOf": [{"type": "array", "items": _WORD}, _FILE, _SPAN]}),
 ]
 
 
@@ -71,7 +81,9 @@ class ListedWordsSyntax(AttributeKeys):
 
     model_config = written_as("Values", "words, with what else is said of them.")
 
-    values: Annotated[Words, Field(description="The words, or {file: words.txt}, which has one on every line.")]
+    values: Annotated[
+        Words, Field(description="The words, {file: words.txt} with one on every line, or {letters: A-Z}.")
+    ]
 
 
 @final

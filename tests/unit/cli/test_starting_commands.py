@@ -24,22 +24,24 @@ def in_a_folder(tmp_path, monkeypatch):
 
 
 def test_what_is_said_makes_files_that_report_takes(in_a_folder):
-    result = run("init", "t.csv", "--leave-out", "name", "--values", "sex=F,M", "--range", "age=0:110")
-    assert result.stdout == ("written: policy.yaml, queries.yaml\nnext: dxgeom report policy.yaml queries.yaml\n"), (
-        result.output
-    )
+    result = run("init", "t.csv", "--person", "name", "--values", "sex=F,M", "--range", "age=0:110")
+    assert result.stdout.endswith(
+        "written: policy.yaml, policy-queries.yaml (3 answers, 46 possible records)\n"
+        "next:    dxgeom check policy.yaml --table t.csv\n"
+    ), result.output
     assert run("check", "policy.yaml").exit_code == 0
-    assert run("plan", "policy.yaml", "queries.yaml").exit_code == 0
+    assert run("plan", "policy.yaml", "policy-queries.yaml").exit_code == 0
     assert "ann" not in Path("policy.yaml").read_text()
 
 
 def test_what_is_left_to_fill_in_is_told(in_a_folder):
     result = json.loads(run("init", "t.csv", "--public-values", "sex", "-o", "mine.yaml", "--format", "json").stdout)
-    assert result["missing"] == ["name", "age"]
+    assert result["missing"] == []
+    assert result["left_out"] == ["name (names or remarks)"]
     assert result["queries"] == "mine-queries.yaml"
     checked = run("check", "mine.yaml")
     assert checked.exit_code == 1
-    assert checked.output.count("found 'FILL IN'") == 2
+    assert "1 place to fill in: line 6" in checked.output
 
 
 @pytest.mark.parametrize(
@@ -72,10 +74,10 @@ def test_a_notebook_is_asked_nothing_and_a_terminal_is(in_a_folder, monkeypatch)
     """A kernel hands over a terminal to which nobody types."""
     asked = []
     monkeypatch.setattr("dxgeom.cli.init.sys.stdin", SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("dxgeom.cli.init.typer.prompt", lambda words, **_: asked.append(words) or "1:9")
+    monkeypatch.setattr("dxgeom.cli.init.typer.prompt", lambda words, **_: asked.append(words) or "")
     monkeypatch.setenv("JPY_PARENT_PID", "1")
-    init.init(Path("t.csv"), Path("one.yaml"))
+    init.init(Path("t.csv"), Path("one.yaml"), left_out=["name"])
     assert asked == []
     monkeypatch.delenv("JPY_PARENT_PID")
-    init.init(Path("t.csv"), Path("two.yaml"))
+    init.init(Path("t.csv"), Path("two.yaml"), left_out=["name"])
     assert len(asked) > 0

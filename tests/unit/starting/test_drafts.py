@@ -7,47 +7,28 @@ import zipfile
 from fractions import Fraction
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from reference.project import POLICIES, ROOT
 
 import dxgeom as dx
-from dxgeom.engines.opening import OutlinedColumn, outline_of, public_values
+from dxgeom.engines.opening import public_values
 from dxgeom.errors import DataError, PolicyError
 from dxgeom.starting import examples
-from dxgeom.starting.drafts import Days, Numbers, Values, draft_of, ends_of, quoted
+from dxgeom.starting.declared import Days, Numbers, Values, ends_of
+from dxgeom.starting.drafts import Asked, draft_of, quoted
 from dxgeom.starting.examples import example_names, write_example
+from dxgeom.starting.seen import SeenColumn
 
 STRANGE = ["no: city", "y", "#", "a`b", "{x}", "3", "null", "- a", "é"]
 ONE = Fraction(1)
 
 
-def columns(*names, holds="unknown"):
-    return [OutlinedColumn(name, holds) for name in names]
+def asked(declared, kind="unknown"):
+    return [Asked(SeenColumn(name, kind), said) for name, said in declared.items()]
 
 
-def test_the_types_of_a_parquet_file_say_what_columns_hold(tmp_path):
-    table = pa.table(
-        {
-            "id": [1, 2],
-            "on": [True, False],
-            "kg": [1.5, 2.5],
-            "born": [datetime.date(2020, 1, 1)] * 2,
-            "city": pa.array(["a", "b"]).dictionary_encode(),
-            "parts": [[1], [2]],
-        }
-    )
-    pq.write_table(table, tmp_path / "t.parquet")
-    found = {column.name: column.holds for column in outline_of(tmp_path / "t.parquet")}
-    kinds = ["whole numbers", "yes or no", "numbers", "days", "words", "unknown"]
-    assert found == dict(zip(table.column_names, kinds, strict=True))
-
-
-def test_of_a_text_file_only_the_first_line_is_read(tmp_path):
-    file = tmp_path / "t.csv"
-    file.write_bytes(b'a,b\n"a quote that nobody closes')
-    assert outline_of(file) == (OutlinedColumn("a", "unknown"), OutlinedColumn("b", "unknown"))
+def drafted(name, declared, epsilon=ONE):
+    return draft_of(name, f"A draft for {name}.", asked(declared), epsilon)
 
 
 def test_public_values_are_read_up_to_a_limit(tmp_path):
@@ -65,25 +46,25 @@ def test_what_is_declared_makes_a_policy_and_queries_that_load():
         "kg": ends_of("0:150:7.5", whole=False),
         "seen": ends_of("2025-01-01:2026-12-31", whole=False),
     }
-    draft = draft_of("clinic", "clinic.csv", columns(*declared), declared, Fraction("0.5"))
+    draft = drafted("clinic", declared, Fraction("0.5"))
     policy = dx.parse_policy(draft.policy)
     assert draft.missing == ()
-    assert [attribute.size for attribute in policy.universe.attributes] == [2, 12, 21, 49]
-    assert dx.parse_queries(draft.queries, policy).count == 5
+    assert [attribute.size for attribute in policy.universe.attributes] == [2, 23, 21, 49]
+    assert dx.parse_queries(draft.queries, policy).count == 3
 
 
 def test_strange_names_and_words_stay_what_they_are():
     names = ["no: city", "y", "#", "3", "é - {a}"]
     declared = {name: Values(tuple(STRANGE)) for name in names}
-    draft = draft_of("a: {", "a\nb.csv", columns(*names), declared, ONE)
+    draft = drafted("a: {\nb", declared)
     policy = dx.parse_policy(draft.policy)
     assert list(policy.universe.names) == names
-    assert list(policy.universe.attributes[0].labels) == STRANGE
-    assert dx.parse_queries(draft.queries, policy).count == len(STRANGE) * len(names)
+    assert list(policy.universe.attributes[0].labels) == [*STRANGE, "missing"]
+    assert dx.parse_queries(draft.queries, policy).count == (len(STRANGE) + 1) * 2
 
 
 def test_what_is_not_declared_is_pointed_at():
-    draft = draft_of("t", "t.csv", columns("a", "b"), {"a": Values(("x", "y"))}, ONE)
+    draft = drafted("t", {"a": Values(("x", "y")), "b": None})
     assert draft.missing == ("b",)
     with pytest.raises(PolicyError, match="found 'FILL IN'"):
         dx.parse_policy(draft.policy)
@@ -96,20 +77,27 @@ def test_ends_that_make_no_sense_are_refused(text):
 
 
 def test_ends_are_rounded_to_steps():
-    assert ends_of("0:95", whole=True) == Numbers(Fraction(0), Fraction(100), Fraction(10), True)
-    assert ends_of("-1.5:1", whole=True) == Numbers(Fraction("-1.5"), Fraction(1), Fraction("0.5"), False)
+    assert ends_of("0:93", whole=True) == Numbers(Fraction(0), Fraction(95), Fraction(5), True)
+    assert ends_of("1:5", whole=True) == Numbers(Fraction(1), Fraction(5), Fraction(1), True)
+    assert ends_of("-1.5:1", whole=True) == Numbers(Fraction("-1.5"), Fraction(1), Fraction("0.1"), False)
     assert ends_of("2026-01-01:2026-01-31:7", whole=False) == Days(
         datetime.date(2026, 1, 1), datetime.date(2026, 1, 31), 7
     )
 
 
-def test_a_column_that_is_not_there_is_refused():
-    with pytest.raises(DataError, match="did you mean 'sex'"):
-        draft_of("t", "t.csv", columns("sex"), {"sec": Values(("a",))}, ONE)
+@pytest.mark.parametrize("span", [1, 3, 17, 32, 33, 100, 110, 251, 600, 999, 1001, 10**6])
+def test_a_range_has_few_whole_values_or_ten_to_twenty_five_round_steps(span):
+    """Few of numbers that need not be whole are as many as of whole ones that are many."""
+    whole = ends_of(f"0:{span}", whole=True)
+    assert (whole.step == 1 and whole.steps == span < 33) or 10 <= whole.steps <= 25
+    assert 10 <= ends_of(f"0:{span}", whole=False).steps <= 25
+
+
+def test_a_draft_has_an_attribute_and_every_column_a_name():
     with pytest.raises(DataError, match="every column is left out"):
-        draft_of("t", "t.csv", [], {}, ONE)
+        drafted("t", {})
     with pytest.raises(DataError, match="without a name"):
-        draft_of("t", "t.csv", columns("", "a"), {}, ONE)
+        drafted("t", {"": None, "a": None})
 
 
 def test_words_are_quoted_where_yaml_would_take_them_for_something_else():

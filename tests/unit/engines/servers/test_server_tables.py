@@ -70,10 +70,7 @@ def test_check_and_release_warn_of_people_in_tables_on_postgres(postgres: Any, t
     (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
     told = CliRunner().invoke(app, ["check", str(tmp_path / "p.yaml"), "--table", address])
     assert told.exit_code == 0, told.output
-    assert [name for name in PATIENTS.column_names if f"the column '{name}' looks like people" in told.stdout] == [
-        "patient_id",
-        "email",
-    ]
+    assert "patient_id repeats" in " ".join(told.stdout.split())
     policy = dx.parse_policy(text)
     plan = dx.plan(policy.compile(), dx.parse_queries("queries: [{count: w == 'x'}]", policy))
     release = plan.release(address, ledger=":memory:", spend=1)

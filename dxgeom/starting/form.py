@@ -1,0 +1,322 @@
+"""How a text file is written: its encoding, what separates its cells, its quotation marks, the line of names."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeAlias, cast, final
+
+from dxgeom.engines.column_names import is_known
+from dxgeom.errors import DataError
+from dxgeom.starting.cell_forms import is_like_data, shape_of
+
+LINES_LOOKED_AT: Final = 20_000
+_MOST_AGREE: Final = 0.8
+_SEPARATORS: Final = (",", ";", "\t", "|")
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+GUESSED_ENCODINGS: Final = ("windows-1252", "iso-8859-15")
+_CHUNK: Final = 1 << 20
+
+
+@final
+@dataclass(frozen=True)
+class TextForm:
+    """How a text file is written.
+
+    ``encoding``: None where it is not UTF-8 and nobody said which it is; ``quote``: None where no mark is one;
+    ``header``: the number of the line that names the columns, None where none does; ``names``: the columns';
+    ``broken``: the number of a line in which a quotation mark is opened and not closed, if there is one; ``ragged``:
+    how many of the lines looked at have another number of cells.
+    """
+
+    encoding: str | None
+    separator: str
+    quote: str | None
+    header: int | None
+    names: tuple[str, ...]
+    broken: int | None = None
+    ragged: int = 0
+
+    @property
+    def decoded(self) -> str:
+        """The encoding by which the rows are looked at."""
+        return {None: "latin-1", "utf-8": "utf-8-sig"}.get(self.encoding, self.encoding or "")
+
+
+@final
+@dataclass(frozen=True)
+class Said:
+    """What somebody said of a file's form; None where nothing was."""
+
+    encoding: str | None = None
+    separator: str | None = None
+    header: str | None = None
+    names: tuple[str, ...] | None = None
+
+
+@final
+class FormDoubt(Exception):
+    """More than one form fits. ``about``: what is not known; ``question``: in words; ``ways``: each answer, and the
+    options of ``dxgeom init`` that say it; ``width``: of how many cells a row has."""
+
+    def __init__(self, about: str, question: str, ways: Sequence[tuple[str, str]], width: int = 0) -> None:
+        super().__init__(question)
+        self.about, self.question, self.ways, self.width = about, question, tuple(ways), width
+
+
+Lines: TypeAlias = list[str]
+
+
+def form_of(path: Path, said: Said) -> TextForm:
+    """How a file is written, found from its first lines. Raises: FormDoubt where more than one form fits; DataError."""
+    encoding = said.encoding or encoding_of(path)
+    known = TextForm(encoding, ",", '"', None, ())
+    with opened_text(path, known) as stream:
+        lines = list(islice(stream, LINES_LOOKED_AT))
+    if not any(line.strip() for line in lines):
+        raise DataError(f"'{path}' is empty; it should begin with a header that names the columns")
+    obeyed = re.fullmatch(r"sep=(.|\\t)\s*", lines[0], re.IGNORECASE)
+    first = 1 if obeyed else 0
+    sign = said.separator or (obeyed[1].replace("\\t", "\t") if obeyed else None)
+    split = _split_of(lines[first:], sign, path)
+    rows = [(number, row) for number, row in _rows(lines[first:], split.separator, split.quote, first)]
+    fitting = [(number, row) for number, row in rows if row is not None and len(row) == split.width]
+    broken = next((number for number, row in rows if row is None), None)
+    header, names = _header(fitting, said, split.width, path, plain=encoding is not None or _is_ascii(lines, fitting))
+    ragged = sum(row is not None and len(row) != split.width for number, row in rows if number > (header or 0))
+    names = _require_names(names, header, path)
+    return TextForm(encoding, split.separator, split.quote, header, names, broken, ragged)
+
+
+def encoding_of(path: Path) -> str | None:
+    """The encoding that a byte order mark says, or UTF-8 where all bytes fit; None where they do not.
+
+    Raises: FormDoubt where there are bytes of nothing, as in UTF-16 without a mark.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with _opened_bytes(path) as stream:
+        start = stream.read(4)
+        for mark, name in _MARKS:
+            if start.startswith(mark):
+                return name
+        chunk = start
+        try:
+            while chunk:
+                if b"\0" in chunk:
+                    raise encoding_doubt(path, ("utf-16-le", "utf-16-be"))
+                decoder.decode(chunk)
+                chunk = stream.read(_CHUNK)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return None
+    return "utf-8"
+
+
+@contextmanager
+def opened_text(path: Path, form: TextForm) -> Iterator[io.TextIOWrapper]:
+    """A file's text, line by line. Raises: DataError where its bytes are not what the encoding says."""
+    try:
+        codecs.lookup(form.decoded)
+        with _opened_bytes(path) as stream:
+            yield io.TextIOWrapper(stream, encoding=form.decoded)
+    except LookupError:
+        raise DataError(f"there is no encoding '{form.encoding}'; say utf-8, windows-1252 or iso-8859-15") from None
+    except UnicodeError:
+        raise DataError(f"'{path}' is not written in {form.encoding}; say another --encoding") from None
+    except (EOFError, OSError) as error:
+        raise DataError(f"'{path}' cannot be read: {type(error).__name__}; is it whole?") from None
+
+
+def rows_of(path: Path, form: TextForm) -> Iterator[list[str]]:
+    """The rows after the header, as strict as may be for looking: those of another width are left out."""
+    with opened_text(path, form) as stream:
+        for _ in range(form.header or 0):
+            next(stream, "")
+        yield from _parsed(stream, form, len(form.names))
+
+
+def _parsed(stream: io.TextIOWrapper, form: TextForm, width: int) -> Iterator[list[str]]:
+    csv.field_size_limit(1 << 24)
+    try:
+        yield from (row for row in _reader(stream, form.separator, form.quote, strict=False) if len(row) == width)
+    except csv.Error:
+        return
+
+
+def _reader(
+    lines: Iterator[str] | io.TextIOWrapper, separator: str, quote: str | None, *, strict: bool
+) -> Iterator[list[str]]:
+    if quote is None:
+        return csv.reader(lines, delimiter=separator, quoting=csv.QUOTE_NONE, strict=strict)
+    return csv.reader(lines, delimiter=separator, quotechar=quote, strict=strict)
+
+
+def _opened_bytes(path: Path) -> io.BufferedReader:
+    opener = gzip.open if path.name.lower().endswith(".gz") else open
+    return cast(io.BufferedReader, opener(path, "rb"))
+
+
+@final
+@dataclass(frozen=True)
+class _Split:
+    separator: str
+    quote: str | None
+    width: int
+    begins: int
+
+
+def _split_of(lines: Lines, said: str | None, path: Path) -> _Split:
+    """The widest split on which most lines agree. Where another agrees as early, nobody can know."""
+    found: list[_Split] = []
+    for sign in (said,) if said else _SEPARATORS:
+        for quote in ('"', "'"):
+            split = _agreed(lines, sign, quote)
+            if split is not None and (quote == '"' or _is_quoted(lines, sign)):
+                found = [one for one in found if one.separator != sign] + [split]
+    wide = [one for one in found if one.width > 1]
+    if not wide:
+        return found[0] if found else _Split(said or ",", '"', 1, 0)
+    first = min(one.begins for one in wide)
+    early = [one for one in wide if one.begins == first]
+    if len(early) > 1:
+        ways = [(f'"{_called(one.separator)}"', f'--separator "{_called(one.separator)}"') for one in early]
+        raise FormDoubt("separator", f"The cells of '{path}' may be separated by more than one sign.", ways)
+    return early[0]
+
+
+def _called(sign: str) -> str:
+    return "tab" if sign == "\t" else sign
+
+
+def _agreed(lines: Lines, sign: str, quote: str) -> _Split | None:
+    """The width of most lines, where so many agree, and the first line so wide."""
+    widths = [0 if row is None else len(row) for _, row in _rows(lines, sign, quote, 0)]
+    if not widths:
+        return None
+    width, times = Counter(widths).most_common(1)[0]
+    if (times < _MOST_AGREE * len(widths) and len(widths) - times > 5) or width == 0:
+        return None
+    return _Split(sign, quote, width, widths.index(width))
+
+
+def _is_quoted(lines: Lines, sign: str) -> bool:
+    """Whether most lines have a cell between single quotation marks."""
+    marked = re.compile(rf"(?:^|{re.escape(sign)})'[^']*'(?:{re.escape(sign)}|\s*$)")
+    some = lines[1:200]
+    return sum(bool(marked.search(line)) for line in some) * 2 > len(some)
+
+
+def _rows(lines: Lines, sign: str, quote: str | None, before: int) -> Iterator[tuple[int, list[str] | None]]:
+    """The number and the cells of each line that is not empty; None where a quotation mark is not closed in it."""
+    for number, line in enumerate(lines, before + 1):
+        if line.strip("\r\n"):
+            try:
+                yield number, next(_reader(iter([line.rstrip("\r\n")]), sign, quote, strict=True))
+            except csv.Error:
+                yield number, None
+
+
+def _is_ascii(lines: Lines, fitting: list[tuple[int, list[str]]]) -> bool:
+    return all(cell.isascii() for cell in fitting[0][1])
+
+
+def _header(
+    fitting: list[tuple[int, list[str]]], said: Said, width: int, path: Path, *, plain: bool
+) -> tuple[int | None, tuple[str, ...]]:
+    """The number of the line that names the columns, and their names. Raises: FormDoubt."""
+    if said.header == "none" or (said.names is not None and said.header is None):
+        if said.names is None:
+            raise DataError("without a header line the columns are named: say --names with a name for each column")
+        if len(said.names) != width:
+            raise DataError(f"--names has {len(said.names)} names, and the rows of '{path}' have {width} cells")
+        return None, said.names
+    if said.header is not None:
+        if not said.header.isdigit():
+            raise DataError(f"--header is the number of a line, or none; found '{said.header}'")
+        number = int(said.header)
+        row = next((row for found, row in fitting if found == number), None)
+        if row is None:
+            raise DataError(f"line {number} of '{path}' has not as many cells as most lines; name another --header")
+    else:
+        # A title may be followed by empty cells.
+        titles = next((k for k, (_, cells) in enumerate(fitting) if width < 3 or sum(map(bool, cells)) > 1), 0)
+        number, row = fitting[titles]
+        fitting = fitting[titles:]
+        if looks_like_data(row, [cells for _, cells in fitting[1:]]):
+            raise FormDoubt(
+                "header",
+                f"Line {number} of '{path}' may be data: it does not look like names of columns.",
+                [("no line names the columns", "--header none --names …"), ("it names them", f"--header {number}")],
+                width,
+            )
+    if not plain:
+        raise encoding_doubt(path)
+    return number, tuple(row)
+
+
+def header_of_rows(
+    rows: Sequence[tuple[str, ...]], said: Said, path: Path
+) -> tuple[int | None, tuple[str, ...], list[tuple[str, ...]]]:
+    """The line of names in a sheet's rows, the names, and the rows below, as wide as they.
+
+    Raises: FormDoubt; DataError.
+    """
+    widths = [max((place + 1 for place, cell in enumerate(row) if cell.strip()), default=0) for row in rows]
+    filled = Counter(width for width in widths if width)
+    if not filled:
+        raise DataError(f"'{path}' is empty; it should begin with a header that names the columns")
+    width = max(one for one, times in filled.items() if times * 2 >= filled.most_common(1)[0][1])
+    fitting = [(number, list(row[:width])) for number, row in enumerate(rows, 1) if widths[number - 1] == width]
+    header, names = _header(fitting, said, width, path, plain=True)
+    first = header or 0
+    below = [row[:width] for row, filled_to in zip(rows[first:], widths[first:], strict=True) if filled_to]
+    return header, _require_names(names, header, path), below
+
+
+def _require_names(names: tuple[str, ...], header: int | None, path: Path) -> tuple[str, ...]:
+    if all(name.strip() for name in names) and len(set(names)) == len(names):
+        return names
+    raise DataError(
+        f"every column has a name of its own, but line {header} of '{path}' leaves one out or has one twice; mend it, "
+        "or say --names with a name for each column"
+    )
+
+
+def encoding_doubt(path: Path, names: Sequence[str] = GUESSED_ENCODINGS) -> FormDoubt:
+    """Asks for the encoding of a file that is not UTF-8."""
+    ways = [(name, f"--encoding {name}") for name in names]
+    return FormDoubt("encoding", f"'{path}' is not written in UTF-8.", ways)
+
+
+def looks_like_data(line: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a line that should name columns may be a row: a cell is a number, a day, empty, repeated, or like those
+    below it; or nothing tells it from them."""
+    cells = [cell.strip() for cell in line]
+    if any(is_like_data(cell) for cell in cells) or len(set(cells)) < len(cells):
+        return True
+    below = [{row[place].strip() for row in rows[:LINES_LOOKED_AT]} for place in range(len(cells))]
+    if any(cell in others for cell, others in zip(cells, below, strict=True)):
+        return True
+    shapes = [Counter(shape_of(other) for other in list(others)[:500]) for others in below]
+    longest = [(min(map(len, others), default=0), max(map(len, others), default=0)) for others in below]
+    each = list(zip(cells, shapes, strict=True))
+    if any("9" in shape_of(cell) and found[shape_of(cell)] * 5 > found.total() > 0 for cell, found in each):
+        return True
+    alike = all(found[shape_of(cell)] * 2 > found.total() > 0 for cell, found in each)
+    as_long = all(least <= len(cell) <= most for cell, (least, most) in zip(cells, longest, strict=True))
+    return alike and as_long and not any(is_known(cell) for cell in cells)

@@ -1,0 +1,349 @@
+"""What ``dxgeom check --table`` shows of a table: which cells do not fit a policy, and the lines that would mend it.
+
+It quotes cells and counts rows: for the eyes of whoever holds the table.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, final
+
+from dxgeom.engines.fitting import (
+    BEYOND,
+    EMPTY,
+    MARKS,
+    NO_DAY,
+    NO_NUMBER,
+    NOT_LISTED,
+    NOT_WHOLE,
+    AttributeFit,
+    TableFit,
+)
+from dxgeom.starting.cell_forms import best_days, is_marker, reads, shape_of
+from dxgeom.starting.drafts import quoted
+from dxgeom.starting.seen import BLANKS, conventions_of
+from dxgeom.universe.columns import plain
+from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
+from dxgeom.universe.universe import Universe
+
+EXAMPLES: Final = 3
+WARNING: Final = "▲ For your eyes: this page shows rows. Nothing is spent. Do not pass it on."
+_INDENT: Final = " " * 19
+_WIDTH: Final = 80
+_MARKS_REPEAT: Final = 3
+_FEW: Final = 5
+_LAST_MINUTE: Final = datetime(2025, 12, 31, 23, 59, 58)
+
+
+@final
+@dataclass(frozen=True)
+class Reason:
+    """Why cells of a column do not fit. ``examples``: cells, each with how often it comes; ``line``: what to add."""
+
+    column: str
+    reason: str
+    rows: int
+    examples: tuple[tuple[str, int], ...]
+    line: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        examples = [{"cell": cell, "rows": rows} for cell, rows in self.examples]
+        return {"reason": self.reason, "rows": self.rows, "examples": examples, "line_to_add": self.line or None}
+
+
+@final
+@dataclass(frozen=True)
+class TablePage:
+    """What is shown of a table under a policy. ``repeated``: columns that look like people and repeat, where the policy
+    says nothing of people; ``name``: what the table is called."""
+
+    fit: TableFit
+    universe: Universe
+    name: str
+    repeated: tuple[str, ...]
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Every reason of every column, in the order of attributes."""
+        return tuple(reason for one in self.fit.attributes for reason in self._reasons(one))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON: verdict, rows, refused, columns, people, form."""
+        columns: dict[str, list[dict[str, Any]]] = {}
+        for reason in self.reasons:
+            columns.setdefault(reason.column, []).append(reason.as_dict())
+        form = self.universe.form
+        return {
+            "verdict": "fits" if self.fit.fits else "refused",
+            "rows": self.fit.rows,
+            "refused": self.fit.refused,
+            "columns": columns,
+            "people": self._people_dict(),
+            "form": {name: value for name in form.__dataclass_fields__ if (value := getattr(form, name))},
+        }
+
+    def lines(self) -> list[str]:
+        """The page."""
+        if self.fit.fits and not self._worth_knowing() and self.universe.reading.people is None:
+            return [WARNING, "", *self._people_lines(f"{self.name}: {self.fit.rows:,} rows fit.")]
+        lines = [WARNING, "", *self._head(), ""]
+        if self.fit.refused or self.fit.nobodys:
+            lines += [*self._refused_lines(), ""]
+        else:
+            lines += ["Every row fits." if self.fit.rows else "There is no row: a release needs one at least.", ""]
+        known = self._worth_knowing()
+        if known:
+            width = max(len(column) for column, _ in known)
+            lines += ["Fits, and worth knowing", *(f"  {column:<{width}}  {said}" for column, said in known), ""]
+        code = 0 if self.fit.fits else 1
+        lines.append(f"exit code {code}")
+        return [*lines, *(["next: add the lines, then run this again"] if code else [])]
+
+    def _head(self) -> Iterator[str]:
+        people, fit = self.universe.reading.people, self.fit
+        if people is None:
+            yield from self._people_lines(f"{self.name}: {fit.rows:,} rows.")
+            return
+        number = sum(fit.people.values())
+        later = fit.rows - fit.nobodys - number
+        yield f"{self.name}: {fit.rows:,} rows, {number:,} people ({people.column}); {later:,} rows are not a first one"
+        if number:
+            half, largest = _median(fit.people), max(fit.people)
+            nobody = "nobody is without a name" if not fit.nobodys else f"{fit.nobodys:,} rows name nobody"
+            yield f"  rows per person: half have {half}, the largest {largest}; {nobody}"
+            if largest > 1 and people.at_most is not None:
+                yield "  (an at_most that is chosen by these numbers is chosen by the data)"
+
+    def _people_lines(self, begin: str) -> list[str]:
+        if not self.repeated:
+            return [begin]
+        column = self.repeated[0]
+        return _wrapped(
+            f"{begin} ▲ {column} repeats; each row is taken for another person. "
+            f"add: people: {{column: {quoted(column)}, count: once}}"
+        )
+
+    def _refused_lines(self) -> Iterator[str]:
+        fit = self.fit
+        share = f"{100 * fit.refused / max(1, fit.rows):.2g} %"
+        yield f"Does not fit: {fit.refused:,} rows ({share}), so a release would refuse the table"
+        shown = [one for one in fit.attributes if one.refused_rows or _marks(one)]
+        width = max((len(_column(one)) for one in shown), default=0)
+        digits = max(5, *(len(f"{one.refused_rows:,}") + 2 for one in shown)) if shown else 5
+        for one in shown:
+            yield from self._attribute_lines(one, width, digits)
+        if fit.no_record:
+            yield f"  {fit.no_record:,} rows have values that exist, in no record that the policy's table lists"
+        if fit.nobodys:
+            yield f"  {fit.nobodys:,} rows name nobody: fill in whose they are, or leave them out of the table"
+
+    def _attribute_lines(self, one: AttributeFit, width: int, digits: int) -> Iterator[str]:
+        name = f"  {_column(one):<{width}}{one.refused_rows:>{digits},}  "
+        for reason in self._reasons(one):
+            more = f"  and {reason.rows - sum(n for _, n in reason.examples):,} more" if reason.rows else ""
+            for place, (cell, rows) in enumerate(reason.examples):
+                line = f"{name}{_cell(cell):<20}{rows:>7,}"
+                last = place == len(reason.examples) - 1
+                line += more if last and not more.startswith("  and 0 ") else ""
+                add = f"   add: {reason.line}" if last and reason.line else ""
+                if add and len(line + add) <= _WIDTH:
+                    yield line + add
+                else:
+                    yield line.rstrip()
+                    yield from [f"{_INDENT}{add.strip()}"] if add else []
+                name = " " * len(name)
+        marks = _marks(one)
+        if marks and isinstance(one.plain, NumericAttribute):
+            low, high = map(plain, one.plain.ends)
+            found = ", ".join(f"{cell} {rows:,}" for cell, rows in _most(one.clamped.cells))
+            if one.clamped.rows:
+                said = f"{name}({one.clamped.rows:,} lie outside {low} to {high} and are clamped: {found})"
+                yield from textwrap.wrap(said, _WIDTH, subsequent_indent=_INDENT, drop_whitespace=True)
+            yield f"{_INDENT}these look like markers"
+            yield f"{_INDENT}add: {_missing_written(one, marks)}"
+
+    def _reasons(self, one: AttributeFit) -> Iterator[Reason]:
+        for reason, found in one.refused.items():
+            if found.rows:
+                examples = _one_of_each_form(found.cells) if reason == NO_DAY else _most(found.cells)
+                yield Reason(
+                    _column(one), reason, found.rows, examples, _remedy(one, reason, self.fit.rows, self.universe)
+                )
+
+    def _worth_knowing(self) -> list[tuple[str, str]]:
+        found = []
+        for one in self.fit.attributes:
+            column = _column(one)
+            if one.missing:
+                share = f"{100 * one.missing / self.fit.rows:.0f} %"
+                found.append((column, f"{one.missing:,} empty ({share}), read as missing"))
+            if one.spelled.rows:
+                found.append((column, _read_as(one)))
+            if one.unlisted.rows:
+                found.append((column, f"{_listed(one.unlisted.cells)} count as any other word"))
+            if one.clamped.rows and (not _marks(one) or not self.fit.refused):
+                found.append((column, f"{one.clamped.rows:,} are clamped: {_listed(one.clamped.cells)}"))
+            if _marks(one) and not self.fit.refused:
+                found.append((column, f"markers? add: {_missing_written(one, _marks(one))}"))
+            elif one.ends.rows:
+                found.append((column, f"{_listed(one.ends.cells)} at an end: is it a marker?"))
+        return found
+
+    def _people_dict(self) -> dict[str, Any] | None:
+        people = self.universe.reading.people
+        if people is None:
+            return {"repeated": list(self.repeated)} if self.repeated else None
+        counted = self.fit.people
+        return {
+            "column": people.column,
+            "people": sum(counted.values()),
+            "one": counted.get(1, 0),
+            "several": sum(number for rows, number in counted.items() if rows > 1),
+            "median": _median(counted) if counted else None,
+            "largest": max(counted, default=None),
+            "nobody": self.fit.nobodys,
+        }
+
+
+def _median(people: dict[int, int]) -> int:
+    """The number of rows that half of the people have at most."""
+    before, half = 0, (sum(people.values()) + 1) // 2
+    for rows, number in sorted(people.items()):
+        before += number
+        if before >= half:
+            return rows
+    return 0
+
+
+def _column(one: AttributeFit) -> str:
+    return ", ".join(one.columns)
+
+
+def _cell(cell: str) -> str:
+    shown = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in cell)
+    return "empty" if cell == "" else f"'{shown}'"
+
+
+def _text(cell: Sequence[str | None]) -> str:
+    return ", ".join("" if one is None else one for one in cell)
+
+
+def _most(cells: Counter[tuple[str | None, ...]]) -> tuple[tuple[str, int], ...]:
+    """The cells that come most often, the first of equals in the order of letters."""
+    texts = Counter[str]()
+    for cell, rows in cells.items():
+        texts[_text(cell)] += rows
+    return tuple(sorted(texts.items(), key=lambda each: (-each[1], each[0]))[:EXAMPLES])
+
+
+def _one_of_each_form(cells: Counter[tuple[str | None, ...]]) -> tuple[tuple[str, int], ...]:
+    """For each way to write digits and letters the first cell, and how many are written so."""
+    forms: dict[str, list[str]] = {}
+    for cell in sorted(map(_text, cells)):
+        forms.setdefault(shape_of(cell), []).append(cell)
+    times = Counter({form: sum(cells[(cell,)] for cell in found) for form, found in forms.items()})
+    return tuple((forms[form][0], rows) for form, rows in times.most_common(EXAMPLES))
+
+
+def _read_as(one: AttributeFit) -> str:
+    """How words are read that are written otherwise: those with blanks are counted, others are named."""
+    blank, words, labels = 0, Counter[str](), Counter[str]()
+    known = {label.casefold(): label for label in one.attribute.labels}
+    for cell, rows in one.spelled.cells.items():
+        text = _text(cell)
+        labels[known.get(text.strip(BLANKS).casefold(), "")] += rows
+        if text != text.strip(BLANKS):
+            blank += rows
+        else:
+            words[text] += rows
+    named = [f"'{word}' {rows:,}" for word, rows in words.most_common(EXAMPLES)]
+    named += [f"{len(words) - EXAMPLES:,} more words"] if len(words) > EXAMPLES else []
+    said = ", ".join(named) + (" and " if named and blank else "") + (f"{blank:,} with blanks" if blank else "")
+    order = [label for label in one.attribute.labels if labels[label]]
+    return f"{said} read as {', '.join(order[:_FEW]) or 'words of the policy'}"
+
+
+def _listed(cells: Counter[tuple[str | None, ...]]) -> str:
+    found = _most(cells)
+    rest = len(cells) - len(found)
+    more = f" and {rest:,} more" if rest > 0 else ""
+    return ", ".join(f"{_cell(cell)} {rows:,}" for cell, rows in found) + more
+
+
+def _marks(one: AttributeFit) -> tuple[str, ...]:
+    """Cells beyond the ends that look like marks for something missing: few, and each comes often."""
+    beyond = one.refused.get(BEYOND)
+    cells = one.clamped.cells + (beyond.cells if beyond is not None else Counter())
+    numbers = {_text(cell): rows for cell, rows in cells.items()}
+    if not isinstance(one.plain, NumericAttribute) or not numbers:
+        return ()
+    often = len(numbers) <= _FEW and all(rows >= _MARKS_REPEAT for rows in numbers.values())
+    return tuple(sorted(cell for cell, rows in numbers.items() if often or (_number(cell) in MARKS and rows > 1)))
+
+
+def _number(cell: str) -> float | None:
+    read = next((read for one in conventions_of([{cell: 1}]) if (read := reads(one, cell))), None)
+    return None if read is None else float(read)
+
+
+def _missing_written(one: AttributeFit, words: Sequence[str]) -> str:
+    listed = ", ".join(f'"{word}"' for word in words[:_FEW])
+    return f"missing: {{epsilon: 0.5, written: [{listed}]}}"
+
+
+def _remedy(one: AttributeFit, reason: str, rows: int, universe: Universe) -> str:
+    """The line to add so that the cells fit; empty where only the table can be mended."""
+    found = one.refused[reason]
+    cells = Counter({_text(cell).strip(BLANKS): times for cell, times in found.cells.items()})
+    if reason == EMPTY:
+        return "missing: {epsilon: 0.5}"
+    markers = sorted(cell for cell in cells if is_marker(cell))
+    if markers and len(markers) == len(cells):
+        return _missing_written(one, markers)
+    if reason == NOT_LISTED:
+        return _for_words(one, cells)
+    if reason == NO_NUMBER:
+        several = conventions_of([cells])
+        if len(several) == 1 and several[0].decimal != ".":
+            more = f', thousands: "{several[0].thousands}"' if several[0].thousands else ""
+            return f'reading: {{decimal: "{several[0].decimal}"{more}}}'
+        return "reading: {trim: true}" if several and several[0] == (".", "") else ""
+    if reason == NO_DAY:
+        return _for_days(one, cells, found.rows < rows, universe)
+    if reason == BEYOND and isinstance(one.plain, NumericAttribute):
+        marks = _marks(one)
+        return _missing_written(one, marks) if marks else "clamp: true"
+    return "" if reason == BEYOND else "" if reason != NOT_WHOLE else "leave out whole: true"
+
+
+def _for_words(one: AttributeFit, cells: Counter[str]) -> str:
+    """Words that differ from listed ones in blanks and small letters only, or that are others."""
+    labels = {label.casefold() for label in one.attribute.labels}
+    if all(cell in one.attribute.labels for cell in cells):
+        return "reading: {trim: true}"
+    if all(cell.casefold() in labels for cell in cells):
+        return "reading: {trim: true, case: fold}"
+    return "unlisted: other"
+
+
+def _for_days(one: AttributeFit, cells: Counter[str], others: bool, universe: Universe) -> str:
+    forms, read = best_days(cells)
+    if not forms or read * 2 < cells.total():
+        return ""
+    place = universe.attributes.index(one.attribute)
+    rules = getattr(universe.reading.attributes[place], "rules", None)
+    known = [way.write(_LAST_MINUTE) for way in rules.written] if rules is not None else []
+    known = known or ["2025-12-31"]
+    ways = [form.written for form in forms]
+    if len(ways) > 1:
+        return f"written: {ways[0]}, or {ways[1]}: which of them?"
+    return f"written: [{', '.join([*known, ways[0]])}]" if others else f"written: {ways[0]}"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,143 @@
+"""dxgeom check --table: every row is looked at; what does not fit is shown, with lines that mend it, and only there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dxgeom.cli.main import app
+
+POLICY = """policy: stays
+PEOPLE
+universe:
+  attributes:
+    sex: {values: [F, M, D], missing: {epsilon: 0.5}}
+    age: {range: [0, 110], step: 5, whole: true, clamp: true}
+    day: {dates: [2025-01-01, 2025-12-31], step: 7}
+    wait: {range: [0, 600], step: 50}
+rules:
+  - change: [sex, age, day, wait]
+    epsilon: 1
+budget: 1
+"""
+PEOPLE = "people: {column: Pat-Nr, count: once}"
+GOOD = [f"{k // 2},{'FMD'[k % 3]},{k},2025-03-{1 + k % 28:02d},{k}" for k in range(40)]
+PAGE = """▲ For your eyes: this page shows rows. Nothing is spent. Do not pass it on.
+
+t.csv: 52 rows, 21 people (Pat-Nr); 31 rows are not a first one
+  rows per person: half have 2, the largest 12; nobody is without a name
+
+Does not fit: 8 rows (15 %), so a release would refuse the table
+  sex     3  'X'                       2
+             'x\\x1b'                   1   add: unlisted: other
+  age     0  (4 lie outside 0 to 110 and are clamped: -1 4)
+                   these look like markers
+                   add: missing: {epsilon: 0.5, written: ["-1"]}
+  day     3  '31.12.2025 08:00'        3
+                   add: written: [2025-12-31, 31.12.2025 23:59]
+  wait    2  '1,5'                     1   add: reading: {decimal: ","}
+             '601'                     1   add: clamp: true
+
+Fits, and worth knowing
+  sex  1 empty (2 %), read as missing
+
+exit code 1
+next: add the lines, then run this again
+"""
+
+
+def run(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("p.yaml").write_text(POLICY.replace("PEOPLE", PEOPLE))
+    Path("alone.yaml").write_text(POLICY.replace("PEOPLE\n", ""))
+    Path("q.yaml").write_text("queries:\n  - {marginal: sex}\n")
+    bad = ["X,1,2025-01-01,1", "X,2,2025-01-01,1", "x\x1b,3,2025-01-01,1"]
+    bad += ["F,-1,2025-01-01,1"] * 4 + ["F,4,31.12.2025 08:00,1"] * 3 + ['F,5,2025-01-01,"1,5"', "F,6,2025-01-01,601"]
+    rows = [*GOOD[1:], "0,,3,2025-01-02,1", *(f"777,{row}" for row in bad)]
+    Path("t.csv").write_text("Pat-Nr,sex,age,day,wait\n" + "\n".join(rows) + "\n")
+    Path("good.csv").write_text("Pat-Nr,sex,age,day,wait\n" + "\n".join(GOOD) + "\n")
+    return tmp_path
+
+
+def test_the_page_counts_reasons_and_says_what_to_add(table):
+    result = run("check", "p.yaml", "--table", "t.csv")
+    assert result.stdout == PAGE
+    assert result.exit_code == 1
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_the_page_as_json(table):
+    found = json.loads(run("check", "p.yaml", "--table", "t.csv", "--format", "json").stdout)
+    assert (found["verdict"], found["rows"], found["refused"]) == ("refused", 52, 8)
+    assert set(found) == {"verdict", "rows", "refused", "columns", "people", "form"}
+    assert found["columns"]["sex"] == [
+        {
+            "reason": "not listed",
+            "rows": 3,
+            "examples": [{"cell": "X", "rows": 2}, {"cell": "x\x1b", "rows": 1}],
+            "line_to_add": "unlisted: other",
+        }
+    ]
+    assert found["people"] == {
+        "column": "Pat-Nr", "people": 21, "one": 0, "several": 21, "median": 2, "largest": 12, "nobody": 0,
+    }  # fmt: skip
+
+
+def test_a_table_that_fits_says_so_and_whose_rows_repeat(table):
+    result = run("check", "alone.yaml", "--table", "good.csv")
+    assert result.exit_code == 0
+    assert " ".join(result.stdout.split()).endswith(
+        "good.csv: 40 rows fit. ▲ Pat-Nr repeats; each row is taken for another person. "
+        "add: people: {column: Pat-Nr, count: once}"
+    )
+    assert "Every row fits." in run("check", "p.yaml", "--table", "good.csv").stdout
+
+
+@pytest.mark.parametrize(("file", "code"), [("t.csv", 1), ("good.csv", 0)])
+def test_quiet_data_is_told_the_verdict_only(table, file, code):
+    result = run("check", "p.yaml", "--table", file, "--quiet-data")
+    assert result.exit_code == code
+    assert result.stdout == f"the table {'does not fit' if code else 'fits'}\n"
+    told = run("check", "p.yaml", "--table", file, "--quiet-data", "--format", "json").stdout
+    assert json.loads(told) == {"verdict": "refused" if code else "fits"}
+
+
+def test_a_release_refuses_before_it_plans_and_shows_no_cell(table, monkeypatch):
+    def planning(*_, **__):
+        raise AssertionError("it planned")
+
+    monkeypatch.setattr("dxgeom.planner.choose.plan", planning)
+    words = ("q.yaml", "--ledger", "l.db", "--spend", "0.5")
+    alone = run("release", "alone.yaml", "t.csv", *words)
+    assert alone.exit_code == 1
+    assert alone.stderr == (
+        "error: 8 of 52 rows do not fit the policy: sex 3, day 3, wait 2\n"
+        "  dxgeom check alone.yaml --table t.csv shows them and the lines to add\n"
+        "  Nothing was planned or spent.\n"
+    )
+    people = run("release", "p.yaml", "t.csv", *words)
+    assert people.stderr.startswith("error: some rows do not fit the policy: sex, day, wait\n")
+    assert "does not exist" in run("release", "p.yaml", "none.csv", *words).stderr
+    Path("l.db").write_text("no ledger")
+    assert "l.db" in run("release", "p.yaml", "good.csv", *words).stderr
+    assert not any(character in people.stderr for character in "0123456789")
+
+
+def test_marks_of_a_draft_are_counted_once(table):
+    Path("d.yaml").write_text(
+        "policy: d\npeople: FILL IN    # Pat-Nr?\nuniverse:\n  attributes:\n"
+        "    day: {dates: [FILL IN, FILL IN], step: 7, zone: FILL IN}\n    sex: {values: FILL IN}\n"
+    )
+    result = run("check", "d.yaml")
+    assert result.exit_code == 1
+    lines = result.stderr.splitlines()
+    assert lines[0] == "error: d.yaml: 5 places to fill in: line 2, 5 (three), 6"
+    assert len(lines) == 5
