@@ -81,7 +81,7 @@ def require_answers(mechanism: AdditiveMechanism, records: NDArray[Any], measure
 
 
 def require_tables(mechanism: CountsWithNoise, noisy: Mapping[int, NoisyBlock], change: RandomChange) -> None:
-    """The same of whole tables of counts. Raises: CertificateRefused."""
+    """The same of whole tables of counts; and that they are those counts, but for noise. Raises: CertificateRefused."""
     cells = _cells(mechanism, change)
 
     def shown(parts: Numbers) -> Numbers:
@@ -89,6 +89,9 @@ def require_tables(mechanism: CountsWithNoise, noisy: Mapping[int, NoisyBlock], 
         return mechanism.answered(DrivenTables(tuple(parts[: len(cells)])), noise).numerators
 
     _require_nothing_else(shown, [*cells, *(-one.block.numbers(change) for one in noisy.values())])
+    silent = [np.zeros(one.block.size, dtype=np.int64) for one in noisy.values()]
+    exact = zip(_exactly(lambda parts: shown([*parts, *silent]), cells), cells, mechanism.divisors, strict=True)
+    _require(all(np.array_equal(found * mechanism.shares, own * divisor) for found, own, divisor in exact))
 
 
 def require_boxes(mechanism: BoxMechanism, noisy: Mapping[int, NoisyBlock], change: RandomChange) -> None:

@@ -8,7 +8,6 @@ from typing import Any, Final, Literal, final
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.mechanisms.parts.factors import Tree
 from dxgeom.plan_files.codec import Codec
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational
 from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scales_of
@@ -80,7 +79,7 @@ class BoxCodec(Codec):
     planned, document = BOXES, BoxPlanDocument
 
     def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:
-        asked, measured = plan.queries, plan.mechanism.factors
+        asked = plan.queries
         boxes = {
             "attributes": [asked.universe.names[one.axis] for one in asked.columns],
             "lower": asked.lower.tolist(),
@@ -92,7 +91,7 @@ class BoxCodec(Codec):
         }
         noise = {
             "name": plan.mechanism.name,
-            "measured": measured_data([one.radices if isinstance(one, Tree) else () for one in measured]),
+            "measured": measured_data(plan.mechanism.trees),
             "scales": scales_data(plan.mechanism.scales),
         }
         errors = [repr(error) for error in plan.rmse().tolist()]

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.mechanisms.parts.box_mechanism import centred_sums, interleaved, sibling_differences
+from dxgeom.mechanisms.parts.box_mechanism import centred_sums
 from dxgeom.mechanisms.parts.factors import Tree
+from dxgeom.mechanisms.parts.lattice_noise import interleaved
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.privacy import gaussian_delta
@@ -86,14 +87,14 @@ def block_tests(made, number, one, other):
         counts = np.zeros(made.boxes.sizes, dtype=np.int64)
         counts[record] = 1
         cells = [counts.sum(axis=tuple({0, 1} - set(asked))).ravel() for asked in made.queries.asked]
-        return made._table(block, type("Counted", (), {"cells": cells})()).astype(float)
+        table = made.measured(number, type("Counted", (), {"cells": cells})())
+        return made.in_columns(number, table / made.step.denominator)
 
     scale, moved = float(made.scales[number]), counted(one) - counted(other)
-    centred = centred_sums(moved, block, made.factors, differenced=False)
+    centred = centred_sums(moved, block, made.factors, differenced=True)
     inner = math.prod(size - 1 for size in sizes)
-    shape = sibling_differences(moved.astype(np.int64), block, made.factors, axes).shape
-    units = np.eye(math.prod(shape)).reshape(-1, math.prod(shape) // inner, inner)
-    tables = [interleaved(unit, shape, axes, sizes) for unit in units]
+    shape, shapes = moved.shape, [one.shape for one in made.sums_of(number).values()]
+    tables = [made.in_columns(number, interleaved(unit, shapes)) for unit in np.eye(math.prod(shape))]
     found = [centred_sums(table.astype(float), block, made.factors, differenced=True) for table in tables]
     weights = np.array([float((table * centred).sum()) for table in found]) / scale**2
     law = DifferencedNormals(scale / float(made.step), np.array(sizes, dtype=np.float64))

@@ -41,6 +41,10 @@ class Summing(Closed):
         """(k, len(values)): ``shares`` (k, *shape) times the columns of F of these values; *exact* while the
         absolute values of a row of ``shares`` add up to what fits its type."""
 
+    @abstractmethod
+    def summed(self, counts: NDArray[Any]) -> NDArray[Any]:
+        """(…, numbers): F times ``counts`` (…, values) of records; *exact*, no number is larger than their sum."""
+
 
 @final
 @dataclass(frozen=True)
@@ -57,6 +61,13 @@ class Classes(Summing):
     def applied(self, shares: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.asarray(shares[:, values // self.width, 0])
 
+    def summed(self, counts: NDArray[Any]) -> NDArray[Any]:
+        if self.width == 1 and self.count == counts.shape[-1]:
+            return counts
+        nobody = np.zeros((*counts.shape[:-1], self.count * self.width - counts.shape[-1]), dtype=counts.dtype)
+        split = np.concatenate([counts, nobody], axis=-1).reshape(*counts.shape[:-1], self.count, self.width)
+        return np.asarray(split.sum(axis=-1))
+
 
 @final
 @dataclass(frozen=True)
@@ -69,6 +80,9 @@ class FirstLessSecond(Summing):
 
     def applied(self, shares: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.asarray(shares[:, 0, :] * np.where(values == 0, 1, -1))
+
+    def summed(self, counts: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(counts[..., :1] - counts[..., 1:])
 
 
 @final
@@ -89,6 +103,11 @@ class Siblings(Summing):
         of_each = np.concatenate([-shares.sum(axis=2, keepdims=True), shares], axis=2)
         return np.asarray(of_each.reshape(len(shares), -1)[:, values // self.width])
 
+    def summed(self, counts: NDArray[Any]) -> NDArray[Any]:
+        classes = Classes(self.groups * self.radix, self.width).summed(counts)
+        split = classes.reshape(*counts.shape[:-1], self.groups, self.radix)
+        return np.asarray((split[..., 1:] - split[..., :1]).reshape(*counts.shape[:-1], -1))
+
 
 @final
 @dataclass(frozen=True)
@@ -108,6 +127,10 @@ class Cuts(Summing):
         first = np.concatenate([np.cumsum(below[:, ::-1], axis=1)[:, ::-1], nothing], axis=1)
         second = np.concatenate([nothing, np.cumsum(above, axis=1)], axis=1)
         return np.asarray(first[:, np.minimum(values, half)] + second[:, np.maximum(values - half, 0)])
+
+    def summed(self, counts: NDArray[Any]) -> NDArray[Any]:
+        below, half = np.cumsum(counts, axis=-1), self.size // 2
+        return np.concatenate([below[..., :half], below[..., -1:] - below[..., half:-1]], axis=-1)
 
 
 @final

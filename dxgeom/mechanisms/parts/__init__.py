@@ -43,8 +43,6 @@ if TYPE_CHECKING:
         BoxMechanism as BoxMechanism,
         below as below,
         centred_sums as centred_sums,
-        interleaved as interleaved,
-        sibling_differences as sibling_differences,
     )
     from dxgeom.mechanisms.parts.box_scales import (
         BlockTables as BlockTables,
@@ -70,7 +68,7 @@ if TYPE_CHECKING:
         unpacked as unpacked,
     )
     from dxgeom.mechanisms.parts.factors import Factor as Factor, Path as Path, Tree as Tree, trees as trees
-    from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise as LatticeNoise
+    from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise as LatticeNoise, interleaved as interleaved
     from dxgeom.mechanisms.parts.loads import (
         Load as Load,
         Promised as Promised,

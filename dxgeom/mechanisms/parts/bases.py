@@ -154,11 +154,6 @@ class Blocks(Sealed):
         return coordinates[self.own(number)].reshape(self.shape(number))
 
     @cached_property
-    def turned(self) -> NDArray[np.bool_]:
-        """(sets,): whether some attribute of the set has a basis."""
-        return np.concatenate([(self.lengths[level] > 1).any(axis=1) for level in self.family.levels])
-
-    @cached_property
     def multiplicities(self) -> NDArray[np.float64]:
         """(sets,): how many vectors each coordinate stands for."""
         return self.family.products(np.where(self.lengths > 1, 1.0, self.family.sizes - 1.0))

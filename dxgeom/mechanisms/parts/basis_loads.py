@@ -57,10 +57,8 @@ class Loads:
     @property
     def protected(self) -> NDArray[np.bool_]:
         """(sets,): whether a record can move the residual at a finite distance."""
-        if self.promise.presence is not None:
-            return np.ones(self.blocks.family.count, dtype=bool)
         finite = np.array([self._moves(a) for a in range(len(self.shifts))], dtype=bool)
-        return np.concatenate([finite[level].any(axis=1) for level in self.blocks.family.levels])
+        return self.blocks.family.touched(finite, self.promise.presence is not None)
 
     def _moves(self, a: int) -> bool:
         return self.shifts[a] is not None or self.promise.least[a] is not None

@@ -102,6 +102,10 @@ class KroneckerMechanism(CountsWithNoise):
         return canonical_digest("whole tables with noise along bases", self.name, *asked, bases, self.scales)
 
     @cached_property
+    def protected(self) -> NDArray[np.bool_]:
+        return self.loads.protected
+
+    @cached_property
     def cell_errors(self) -> CellErrors:
         """Cells of unlike values are not alike."""
         return cell_errors(self.blocks, self.bases, self.scales)

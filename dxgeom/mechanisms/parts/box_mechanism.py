@@ -1,6 +1,6 @@
 """Counts in very many boxes with noise: blocks of numbers are measured, and every box is made of what was measured.
 
-From counts to a block's numbers and back, axis by axis: children above their first sibling, and less their mean.
+From a block's numbers back to counts, axis by axis: children less their siblings' mean.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.contract.mechanism import FLOAT_BYTES
 from dxgeom.mechanisms.contract.readers import CountedTables, require_own_records
-from dxgeom.mechanisms.linear.mixing import Summing
+from dxgeom.mechanisms.linear.mixing import Siblings, Summing
 from dxgeom.mechanisms.parts.box_scales import (
     BlockTables,
     BoxQuestion,
@@ -28,7 +28,7 @@ from dxgeom.mechanisms.parts.box_scales import (
     require_enough,
 )
 from dxgeom.mechanisms.parts.factors import Factor, Tree
-from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
+from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM, LatticeNoise
 from dxgeom.mechanisms.parts.scales import measurement_shares
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.differenced import DifferencedNormals
@@ -38,30 +38,6 @@ from dxgeom.numeric.sealed import cached_property, canonical_digest, freeze_arra
 from dxgeom.privacy.currencies import require_for_normal_noise
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
-
-
-def sibling_differences(
-    table: NDArray[np.int64], block: Levels, factors: Sequence[Factor], axes: Sequence[int]
-) -> NDArray[np.int64]:
-    """Children above the first of their siblings, along every tree."""
-    for axis in axes:
-        radix = _radix(factors[axis], block[axis])
-        split = table.reshape((*table.shape[:axis], -1, radix, *table.shape[axis + 1 :]))
-        first, rest = np.split(split, [1], axis=axis + 1)
-        table = (rest - first).reshape((*table.shape[:axis], -1, *table.shape[axis + 1 :]))
-    return table
-
-
-def interleaved(drawn: NDArray[Any], shape: tuple[int, ...], axes: Sequence[int], sizes: Sequence[int]) -> NDArray[Any]:
-    """Noise drawn group by group of siblings, as the differences stand."""
-    outer = [length // (sizes[axes.index(axis)] - 1) if axis in axes else length for axis, length in enumerate(shape)]
-    table = drawn.reshape([*outer, *(size - 1 for size in sizes)])
-    order = []
-    for axis in range(len(shape)):
-        order.append(axis)
-        if axis in axes:
-            order.append(len(shape) + axes.index(axis))
-    return np.asarray(table.transpose(order).reshape(shape))
 
 
 def centred_sums(
@@ -98,17 +74,10 @@ def below(table: NDArray[np.float64], axis: int, level: int, factor: Factor) -> 
     return np.concatenate([none, first, -rest, none], axis=axis)
 
 
-def _radix(factor: Factor, level: int) -> int:
-    return factor.radices[level - 1] if isinstance(factor, Tree) else 0
-
-
 NORMAL: Final = "boxes-gaussian"
 LAPLACE: Final = "boxes-laplace"
 MOST_CELLS: Final = 1 << 26
 _BITS: Final = 61
-_FAR: Final = 400
-_LEAST_ROOM: Final = 2**31
-"""So many records, or people, there may be at least."""
 
 
 @final
@@ -186,13 +155,13 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
         self.require_counts(data)
         if max(map(math.prod, self.queries.shapes)) > MOST_CELLS:
             raise TooLarge(f"boxes are answered over tables of at most {MOST_CELLS:,} cells")
-        if self._most_records(spend) < _LEAST_ROOM:
+        if self._most_records(spend) < LEAST_ROOM:
             raise TooLarge("noise of this size does not fit 64-bit integers; spend more, or ask of fewer attributes")
 
     def _most_records(self, spend: Fraction) -> int:
         """So many that every whole number stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰; from what is
         public alone. Along each tree a difference is of two numbers. Of more, they are Python's integers."""
-        reach = 2 * float(self.scales.max(initial=0)) / float(self.step) / float(spend / self.shares) * _FAR
+        reach = 2 * float(self.scales.max(initial=0)) / float(self.step) / float(spend / self.shares) * FAR
         room = 2.0**_BITS / 2.0**self._trees_at_once - reach
         return max(0, int(room / (self.shares * self.step.denominator)))
 
@@ -204,7 +173,7 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
 
     @property
     def _finest(self) -> Fraction:
-        return Fraction(1, 2 ** max(0, _BITS - 1 - self._trees_at_once - _LEAST_ROOM.bit_length()))
+        return Fraction(1, 2 ** max(0, _BITS - 1 - self._trees_at_once - LEAST_ROOM.bit_length()))
 
     @cached_property
     def noisy(self) -> Sequence[int]:
@@ -223,12 +192,13 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
         return {place: factor.summing(level, self.normal) for place, (factor, level) in levels if level}
 
     def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
-        block, scale = self.question.blocks[number], float(self.scales[number]) / step
-        numbers = math.prod(factor.cells(level) for factor, level in zip(self.factors, block, strict=True))
+        sums, scale = self.sums_of(number).values(), float(self.scales[number]) / step
+        numbers = math.prod(math.prod(one.shape) for one in sums)
         if not self.normal:
             return LaplaceNoise(np.full(numbers, scale)), 1
-        sizes = [self._radix(place, block[place]) for place in self._along_trees(block)]
-        return DifferencedNormals(scale, np.array(sizes, dtype=np.float64)), numbers // math.prod(sizes)
+        sizes = [one.radix for one in sums if isinstance(one, Siblings)]
+        draws = numbers // math.prod(size - 1 for size in sizes)
+        return DifferencedNormals(scale, np.array(sizes, dtype=np.float64)), draws
 
     def averages(self) -> Iterator[tuple[Mapping[int, int], Mapping[int, int]]]:
         whole = {n: {n: 1} for n in self.noisy}
@@ -237,50 +207,18 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
             yield {place: level for place, level in enumerate(self.question.blocks[number]) if level}, shares
 
     def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> tuple[float, ...]:
-        noisy = {
-            number: self._people(
-                number, self.measured(number, data), noise[number] if self.scales[number] > 0 else None
-            )
-            for number in range(len(self.question.blocks))
-            if self.scales[number] > 0 or not self.question.protected[number]
-        }
-        return tuple(self._answers(self._new(noisy)).tolist())
+        people, found = float(self.step) / self.shares, {}
+        for number, protected in enumerate(self.question.protected.tolist()):
+            if self.scales[number] > 0 or not protected:
+                noisy = self.scales[number] > 0
+                table = self.with_noise(number, data, noise[number]) if noisy else self.measured(number, data)
+                found[number] = np.asarray(self.in_columns(number, table) * people, dtype=np.float64)
+        return tuple(self._answers(self._new(found)).tolist())
 
-    def measured(self, number: int, data: CountedTables) -> NDArray[np.int64]:
-        """The numbers of a block in lattice steps, an axis for each column of the queries. **Not private.**"""
-        block = self.question.blocks[number]
-        table, steps = self._table(block, data), self.step.denominator
-        # Nobody is refused for how many records there are: of very many, numbers are Python's integers.
-        wide = int(np.abs(table).max(initial=0)) * steps << self._trees_at_once >= 2**_BITS
-        table = (table.astype(object) if wide else table) * steps
-        return sibling_differences(table, block, self.factors, self._along_trees(block)) if self.normal else table
-
-    def _people(self, number: int, table: NDArray[np.int64], noise: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        """A block's numbers with noise, in people: whole numbers of steps, before anything else is done."""
-        if noise is not None:
-            block = self.question.blocks[number]
-            axes = self._along_trees(block) if self.normal else []
-            table = table + interleaved(noise, table.shape, axes, [self._radix(place, block[place]) for place in axes])
-        return np.asarray(table * (float(self.step) / self.shares), dtype=np.float64)
-
-    def _along_trees(self, block: Levels) -> list[int]:
-        return [place for place, level in enumerate(block) if level and isinstance(self.factors[place], Tree)]
-
-    def _radix(self, place: int, level: int) -> int:
-        factor = self.factors[place]
-        return factor.radices[level - 1] if isinstance(factor, Tree) else 0
-
-    def _table(self, block: Levels, data: CountedTables) -> NDArray[np.int64]:
-        """The block's numbers, an axis for each column of the queries."""
-        support = {place for place, level in enumerate(block) if level}
-        which = next(n for n, asked in enumerate(self.queries.asked) if support <= set(asked))
-        asked = self.queries.asked[which]
-        shape = [self.told.sizes[place] if place in asked else 1 for place in range(len(block))]
-        table = np.asarray(data.cells[which]).reshape(shape)
-        for place, level in enumerate(block):
-            if place in asked:
-                table = self.factors[place].measured(table, place, level) if level else table.sum(place, keepdims=True)
-        return np.asarray(table)
+    def in_columns(self, number: int, table: NDArray[Any]) -> NDArray[Any]:
+        """A block's numbers with an axis for each column of the queries."""
+        lengths = iter(table.shape)
+        return table.reshape([next(lengths) if level else 1 for level in self.question.blocks[number]])
 
     def _new(self, noisy: Mapping[int, NDArray[np.float64]]) -> dict[int, NDArray[np.float64]]:
         """What is new in each block that boxes take something of: children less their parents' share."""

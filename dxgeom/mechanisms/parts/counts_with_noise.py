@@ -22,7 +22,7 @@ from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.contract.readers import CountedTables
 from dxgeom.mechanisms.linear.mixing import Classes, FirstLessSecond, Siblings, Summing
 from dxgeom.mechanisms.parts.factors import Tree
-from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
+from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM, LatticeNoise
 from dxgeom.mechanisms.parts.scales import SHARES
 from dxgeom.mechanisms.parts.tables import SetFamily
 from dxgeom.numeric.arrays import LARGEST
@@ -36,18 +36,12 @@ def measured_shape(family: SetFamily, number: int) -> tuple[int, ...]:
     return tuple(1 if number >= family.count and size == 2 else size for size in sizes)
 
 
-def _residual_table(differences: NDArray[Any]) -> NDArray[Any]:
-    """Π n_a times the table with margins zero that has these differences along every axis, (n_a − 1, …) to (n_a, …)."""
-    for axis in range(differences.ndim):
-        total = differences.sum(axis=axis, keepdims=True)
-        rest = (differences.shape[axis] + 1) * differences - total
-        differences = np.concatenate([-total, rest], axis=axis)
-    return differences
-
-
-def centred(table: NDArray[Any]) -> NDArray[Any]:
-    """Π n_a times the table less its margins; an axis of one number is of differences of two."""
+def centred(table: NDArray[Any], differenced: bool) -> NDArray[Any]:
+    """Π n_a times the table less its margins, or the one with margins zero where each number is ``differenced``: above
+    the first of its axis, which is left out. An axis of one number is of differences of two."""
     for axis in range(table.ndim):
+        if differenced:
+            table = np.concatenate([np.zeros_like(np.take(table, [0], axis=axis)), table], axis=axis)
         if table.shape[axis] == 1:
             table = np.concatenate([table, -table], axis=axis)
         else:
@@ -57,7 +51,8 @@ def centred(table: NDArray[Any]) -> NDArray[Any]:
 
 def _summed_to(table: NDArray[Any], own: Sequence[int], kept: Sequence[int]) -> NDArray[Any]:
     """The margin of a table over the attributes ``own`` that is over those ``kept``."""
-    return np.asarray(table.sum(axis=tuple(place for place, a in enumerate(own) if a not in kept)))
+    others = tuple(place for place, a in enumerate(own) if a not in kept)
+    return np.asarray(table.sum(axis=others), dtype=table.dtype)
 
 
 def put_together(
@@ -70,24 +65,20 @@ def put_together(
         if inside in residuals:
             kept = family.members_of(inside)
             shape = [int(family.sizes[a]) if a in kept else 1 for a in own]
-            table += residuals[inside].reshape(shape)
+            table += np.asarray(residuals[inside], dtype=kind).reshape(shape)
     return table
 
 
 def subsets(family: SetFamily, number: int) -> Iterator[int]:
     """The numbers of all sets inside one."""
-    level = int(np.searchsorted(family.starts, number, side="right")) - 1
-    yield from family.below[level][number - family.starts[level]].tolist()
+    level, place = family.place_of(number)
+    yield from family.below[level][place].tolist()
 
 
 MOST_CELLS: Final = 50_000_000
 """Of more cells no answers are kept in memory."""
 _BITS: Final = 62
-_FAR: Final = 400
-"""Sums of exponentials beyond this have a chance below e⁻¹⁰⁰."""
 _LOW: Final = 2**64 - 1
-_LEAST_ROOM: Final = 2**31
-"""So many records there may be at least, whatever the noise."""
 
 
 @final
@@ -162,20 +153,24 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
                 found.setdefault(measured, []).append((inside, share))
         return MappingProxyType({measured: tuple(parts) for measured, parts in found.items()})
 
-    def _residuals(self, noise: Mapping[int, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-        """Of every protected residual what it has of the noise, times the cells of its table, and times SHARES for
-        Laplace noise."""
+    def _residuals(self, noisy: Mapping[int, NDArray[Any]]) -> dict[int, NDArray[Any]]:
+        """Of every residual what these measured numbers say, times the cells of its table, and times SHARES for Laplace
+        noise; each but those of :attr:`noisy` parts says itself what it is."""
         family, found = self.family, dict[int, NDArray[Any]]()
-        for place, drawn in noise.items():
-            own = family.members_of(place % family.count)
+        for place, table in noisy.items():
             if self.normal:
-                found[place] = _residual_table(drawn.reshape([int(family.sizes[a]) - 1 for a in own]))
+                found[place] = centred(table, differenced=True)
                 continue
-            table = drawn.reshape(measured_shape(family, place))
-            for inside, share in self._averaged[place]:
-                part = share * centred(_summed_to(table, own, family.members_of(inside)))
+            own = family.members_of(place % family.count)
+            for inside, share in self._averaged.get(place, ((place, SHARES),)):
+                part = share * centred(_summed_to(table, own, family.members_of(inside)), differenced=False)
                 found[inside] = found[inside] + part if inside in found else part
         return found
+
+    @property
+    @abstractmethod
+    def protected(self) -> NDArray[np.bool_]:
+        """(sets,): whether a record can move the residual of the set at a finite distance."""
 
     @property
     @abstractmethod
@@ -201,7 +196,7 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
     def _finest(self) -> Fraction:
         averages = 1 if self.normal else SHARES
         room = 2**_BITS // (max(map(math.prod, self.queries.shapes)) * averages)
-        return Fraction(1, 2 ** max(0, (room // (2 * _LEAST_ROOM)).bit_length() - 1))
+        return Fraction(1, 2 ** max(0, (room // (2 * LEAST_ROOM)).bit_length() - 1))
 
     @cached_property
     def divisors(self) -> tuple[int, ...]:
@@ -222,8 +217,8 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
                 f"these tables have {self.queries.count:,} cells; at most {MOST_CELLS:,} are released at once"
             )
         self.require_counts(data)
-        if self._most_records(spend) < _LEAST_ROOM:
-            much = 2**_BITS / max(self.divisors) >= _LEAST_ROOM or self.shares > 1
+        if self._most_records(spend) < LEAST_ROOM:
+            much = 2**_BITS / max(self.divisors) >= LEAST_ROOM or self.shares > 1
             advice = "spend more, or ask" if much else "tables of so many cells leave no room beside it: ask"
             raise TooLarge(f"noise of this size does not fit 64-bit integers; {advice} for smaller tables")
 
@@ -231,23 +226,33 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
         """So many that every number stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰; of more, they are
         Python's integers."""
         widest = max((len(one) for one in self.queries.asked), default=0)
-        drawn = float(self.scales.max(initial=0)) * 2.0**widest * math.sqrt(2) * _FAR * self.shares / float(spend)
+        drawn = float(self.scales.max(initial=0)) * 2.0**widest * math.sqrt(2) * FAR * self.shares / float(spend)
         if self.shares > 1:
             # What is put together are Python's integers; only what is drawn and what is read are not.
             return LARGEST if drawn / float(self.step) < 2**_BITS else 0
         return max(0, int(2**_BITS / max(self.divisors) - drawn * 4.0**widest))
 
     def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> NoisyTables:
-        residuals = self._residuals({number: drawn.astype(self._whole) for number, drawn in noise.items()})
-        family, released = self.family, []
-        for number, cells, divisor in zip(family.asked.tolist(), data.cells, self._inner_divisors, strict=True):
-            added = put_together(family, number, residuals, self._whole).ravel()
-            # Nobody is refused for how many records there are: of very many, numbers are Python's integers, and what
-            # type the answers have follows from the noisy numbers.
-            wide = int(np.abs(cells).max(initial=0)) * divisor >= 2**_BITS
-            noisy = cells.astype(object if wide else self._whole) * divisor + added
-            released.append(noisy if self.shares > 1 or not _fits(noisy) else noisy.astype(np.int64, copy=False))
+        if not self.noisy:
+            return NoisyTables(tuple(np.array(cells, dtype=self._whole) for cells in data.cells), self.divisors)
+        whole, family = self._whole_for(data), self.family
+        noisy = {number: self.with_noise(number, data, noise[number]) for number in self.drawn_parts}
+        for number in {*np.flatnonzero(~self.protected).tolist()} - noisy.keys():
+            noisy[number] = self.measured(number, data)
+        residuals = self._residuals({number: table.astype(whole) for number, table in noisy.items()})
+        released = []
+        for number in family.asked.tolist():
+            table = put_together(family, number, residuals, whole).ravel()
+            # What type the answers have follows from the noisy numbers.
+            released.append(table if self.shares > 1 or not _fits(table) else table.astype(np.int64, copy=False))
         return NoisyTables(tuple(released), self.divisors)
+
+    def _whole_for(self, data: CountedTables) -> type:
+        """Of what whole numbers are. Nobody is refused for how many records there are: of very many, they are Python's
+        integers. Put together are at most so many times all records as each residual, less its margins, may be."""
+        widest = max(map(len, self.queries.asked), default=0)
+        most = max(float(np.abs(cells).sum(dtype=np.float64)) for cells in data.cells)
+        return object if most * max(self._inner_divisors) * 4.0**widest >= 2.0 ** (_BITS - 1) else self._whole
 
     def kept(self, answer: NoisyTables) -> Any:
         return {"tables": [packed(one) for one in answer.numerators], "divisors": list(answer.divisors)}

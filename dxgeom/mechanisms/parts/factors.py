@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from operator import mul
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +39,6 @@ class Factor(Closed):
     @abstractmethod
     def cells(self, level: int) -> int:
         """How many numbers a level has."""
-
-    @abstractmethod
-    def measured(self, table: NDArray[Any], axis: int, level: int) -> NDArray[Any]:
-        """The numbers of a level along an axis of counts, each a sum of counts."""
 
     @abstractmethod
     def kinds(self, gaps: NDArray[np.float64] | Fraction | None) -> Kinds:
@@ -113,12 +109,6 @@ class Tree(Factor):
 
     def cells(self, level: int) -> int:
         return self._classes[level]
-
-    def measured(self, table: NDArray[Any], axis: int, level: int) -> NDArray[Any]:
-        nobody = np.zeros((*table.shape[:axis], self.padded - self.size, *table.shape[axis + 1 :]), dtype=table.dtype)
-        whole = np.concatenate([table, nobody], axis)
-        shape = (*whole.shape[:axis], self.cells(level), -1, *whole.shape[axis + 1 :])
-        return np.asarray(whole.reshape(shape).sum(axis=axis + 1))
 
     def kinds(self, gaps: NDArray[np.float64] | Fraction | None) -> Kinds:
         if not isinstance(gaps, np.ndarray):
@@ -201,16 +191,6 @@ class Path(Factor):
 
     def cells(self, level: int) -> int:
         return self.size - 1 if level else 1
-
-    def measured(self, table: NDArray[Any], axis: int, level: int) -> NDArray[Any]:
-        total = table.sum(axis=axis, keepdims=True)
-        if not level:
-            return np.asarray(total)
-        below = np.cumsum(table, axis=axis)
-        first, rest = np.split(below, [self.half], axis=axis)
-        cut = [slice(None)] * table.ndim
-        cut[axis] = slice(0, self.size - 1 - self.half)
-        return np.concatenate([first, total - rest[tuple(cut)]], axis=axis)
 
     def kinds(self, gaps: NDArray[np.float64] | Fraction | None) -> Kinds:
         if not isinstance(gaps, np.ndarray):

@@ -9,7 +9,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from itertools import combinations
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,21 @@ from dxgeom.mechanisms.parts.factors import Factor
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import Closed, cached_property
+
+FAR: Final = 400
+"""Sums of exponentials beyond this have a chance below e⁻¹⁰⁰."""
+LEAST_ROOM: Final = 2**31
+"""So many records, or people, there may be at least, whatever the noise."""
+_ROOM: Final = 2**61
+
+
+def interleaved(drawn: NDArray[Any], shapes: Sequence[tuple[int, int]]) -> NDArray[Any]:
+    """Noise drawn group by group, in groups of numbers along each axis, as the numbers stand."""
+    if all(inner == 1 for _, inner in shapes) or all(groups == 1 for groups, _ in shapes):
+        return drawn.reshape([groups * inner for groups, inner in shapes])
+    split = drawn.reshape([one[part] for part in (0, 1) for one in shapes])
+    order = [part for axis in range(len(shapes)) for part in (axis, axis + len(shapes))]
+    return np.asarray(split.transpose(order).reshape([groups * inner for groups, inner in shapes]))
 
 
 class LatticeNoise(TableReader[Answer], Closed):
@@ -92,9 +109,38 @@ class LatticeNoise(TableReader[Answer], Closed):
         for number in self.drawn_parts:
             yield (number, *self.law_of(number, float(self.step)))
 
+    @cached_property
+    def _table_of(self) -> Mapping[tuple[int, ...], tuple[int, tuple[int, ...]]]:
+        """The first table that is read with these attributes, and perhaps others; and its shape."""
+        found: dict[tuple[int, ...], tuple[int, tuple[int, ...]]] = {}
+        for which, shape in enumerate(self.queries.shapes):
+            asked = self.queries.asked[which]
+            for width in range(len(asked) + 1):
+                for inside in combinations(asked, width):
+                    found.setdefault(inside, (which, shape))
+        return MappingProxyType(found)
+
+    def measured(self, number: int, data: CountedTables) -> NDArray[Any]:
+        """The numbers of a part in lattice steps, an axis for each attribute that it sums up. **Not private.**"""
+        sums, steps = self.sums_of(number), self.step.denominator
+        which, shape = self._table_of[tuple(sums)]
+        others = tuple(axis for axis, place in enumerate(self.queries.asked[which]) if place not in sums)
+        table = np.asarray(np.asarray(data.cells[which]).reshape(shape).sum(axis=others))
+        for axis, one in enumerate(sums.values()):
+            table = one.summed(table.swapaxes(axis, -1)).swapaxes(axis, -1)
+        # Nobody is refused for how many records there are: of very many, numbers are Python's integers.
+        kind = object if int(np.abs(table).max(initial=0)) * steps >= _ROOM else table.dtype
+        return np.asarray(table.astype(kind) * steps, dtype=kind)
+
+    def with_noise(self, number: int, data: CountedTables, noise: NDArray[Any]) -> NDArray[Any]:
+        """The same with noise, as it was drawn."""
+        shapes = [one.shape for one in self.sums_of(number).values()]
+        return np.asarray(self.measured(number, data) + interleaved(noise, shapes))
+
     @abstractmethod
     def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> Answer:
-        """The answer with this noise in the numbers of each noisy part."""
+        """The answer with this noise in the numbers of each noisy part: of the data it sees what :meth:`with_noise`
+        has, and what is :meth:`measured` of parts that no protected record moves."""
 
     def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> Answer:
         factor = 1 / spend

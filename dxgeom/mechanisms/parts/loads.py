@@ -120,11 +120,10 @@ def hides_everything(family: SetFamily, promise: Promise, scales: NDArray[np.flo
 
 
 def moved(family: SetFamily, promise: Promise) -> NDArray[np.bool_]:
-    """(sets,): whether a record can move the residual of the set, and the table of it, at a finite distance."""
-    if promise.presence is not None:
-        return np.ones(family.count, dtype=bool)
-    finite = np.array([constant is not None for constant in promise.least], dtype=bool)
-    return np.concatenate([finite[level].any(axis=1) for level in family.levels])
+    """(sets,): what these constants protect."""
+    return family.touched(
+        np.array([one is not None for one in promise.least], dtype=bool), promise.presence is not None
+    )
 
 
 def _noisy(family: SetFamily, used: NDArray[np.bool_], normal: bool) -> NDArray[np.bool_]:

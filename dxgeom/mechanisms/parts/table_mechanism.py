@@ -88,6 +88,10 @@ class TableMechanism(CountsWithNoise):
         """The tables, and all sets of attributes inside them."""
         return self.question.family
 
+    @property
+    def protected(self) -> NDArray[np.bool_]:
+        return self.question.protected
+
     @cached_property
     def cell_errors(self) -> CellErrors:
         """All cells of a table are alike."""

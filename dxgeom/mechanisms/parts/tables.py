@@ -12,6 +12,7 @@ and one cell of every table.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -77,8 +78,22 @@ class SetFamily(Closed):
 
     def members_of(self, number: int) -> tuple[int, ...]:
         """The attributes of one set."""
-        level = int(np.searchsorted(self.starts, number, side="right")) - 1
-        return tuple(self.levels[level][number - self.starts[level]].tolist())
+        level, place = self.place_of(number)
+        return tuple(self.levels[level][place].tolist())
+
+    def place_of(self, number: int) -> tuple[int, int]:
+        """The level of a set, and its place there."""
+        level = bisect_right(self._starts, number) - 1
+        return level, number - self._starts[level]
+
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        return tuple(self.starts.tolist())
+
+    def touched(self, finite: NDArray[np.bool_], presence: bool) -> NDArray[np.bool_]:
+        """(sets,): whether a record can move the residual of the set, and the table of it, at a finite distance, where
+        changes of these attributes (d,) have one, and with ``presence`` one that comes or goes."""
+        return np.concatenate([finite[level].any(axis=1) | presence for level in self.levels])
 
     @cached_property
     def _keys(self) -> tuple[NDArray[np.int64], ...]:
@@ -197,11 +212,8 @@ class MarginalQuestion(Closed):
 
     @cached_property
     def protected(self) -> NDArray[np.bool_]:
-        """(sets,): whether a record can move the residual of the set, and the table of it, at a finite distance."""
-        if np.isfinite(self.presence):
-            return np.ones(self.family.count, dtype=bool)
-        finite = np.isfinite(self.constants)
-        return np.concatenate([finite[level].any(axis=1) for level in self.family.levels])
+        """(sets,)."""
+        return self.family.touched(np.isfinite(self.constants), bool(np.isfinite(self.presence)))
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:

@@ -8,27 +8,27 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.readers import require_own_records
 from dxgeom.mechanisms.gaussian.mechanism import CAUTION
 from dxgeom.mechanisms.linear.promises import Promise, joint_promise_of
 from dxgeom.mechanisms.parts.bases import uneven_distances
 from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.parts.basis_program import FoundNoise, KroneckerQuestion
+from dxgeom.mechanisms.parts.box_scales import costs_of
 from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.parts.loads import enlarged
-from dxgeom.mechanisms.parts.scales import NORMAL, best_gaussian_scales, scales_of_laplace
+from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL, best_gaussian_scales, scales_of_laplace
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.marginals.asked_tables import costs_of, kinds_of
 from dxgeom.planner.noise_in_parts import TABLES, Aim, TriedNoise
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
-from dxgeom.privacy.currencies import PURE, currency_of
+from dxgeom.privacy.currencies import CONCENTRATED, PURE, currency_of, require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -52,7 +52,7 @@ def plan_tables(
     """
     queries = with_aims(queries, importance, errors, queries.table, len(queries.asked))
     worst = counts_worst(queries, objective)
-    kinds = kinds_of(metric, mechanism)
+    kinds = _kinds_of(metric, mechanism)
     promise, question = _question(metric, queries)
     family, costs = question.family, question.costs
     best = best_gaussian_scales(question, worst)
@@ -88,7 +88,7 @@ def plan_of_scales(
 
     Raises: as :func:`plan_tables`, CertificateRefused where they do not hide what the metric protects.
     """
-    kinds_of(metric, mechanism)
+    _kinds_of(metric, mechanism)
     _, question = _question(metric, queries)
     built: CountsWithNoise = (
         KroneckerMechanism(mechanism, metric, queries, bases, scales)
@@ -111,12 +111,28 @@ def _plan(
     return Plan(TABLES, metric, queries, mechanism, queries.records, decided=decided)
 
 
+def _kinds_of(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
+    """The kinds of noise that are tried. Raises: UnsupportedCombination."""
+    if mechanism not in (AUTO, NORMAL, LAPLACE, KRONECKER):
+        raise UnsupportedCombination(
+            f"whole tables of counts over universes of any size are answered by {LAPLACE}, {NORMAL} or "
+            f"{KRONECKER}, and '{mechanism}' needs a count of every record type: ask for them as dx.LinearQueries"
+        )
+    if mechanism in (NORMAL, KRONECKER):
+        require_for_normal_noise(metric.privacy)
+    if mechanism != AUTO:
+        return (mechanism,)
+    return (LAPLACE, NORMAL, KRONECKER) if metric.privacy == CONCENTRATED else (LAPLACE,)
+
+
 def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Promise, MarginalQuestion]:
     """Raises: UnsupportedCombination for queries about other records; TooLarge."""
     require_own_records(metric, queries.universe)
     promise = joint_promise_of(metric.metric, queries.universe.shape, queries.classes)
     family = family_of(queries.sizes, queries.asked)
-    return promise, MarginalQuestion.under(family, promise.least, promise.presence, costs_of(queries))
+    return promise, MarginalQuestion.under(
+        family, promise.least, promise.presence, costs_of(queries, len(queries.asked))
+    )
 
 
 def _along_bases(

@@ -32,9 +32,8 @@ from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused, PlanError
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.mixing import Classes, Cuts, DiagonalMixing, FirstLessSecond
+from dxgeom.mechanisms.linear.mixing import Classes, Cuts, DiagonalMixing, FirstLessSecond, Siblings
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.parts import box_mechanism as boxes_mechanism
 from dxgeom.mechanisms.parts import counts_with_noise
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
@@ -221,8 +220,8 @@ def test_boxes_that_look_at_the_data_beside_are_seen(name, monkeypatch):
 
 @pytest.mark.parametrize("name", [name for name in BOXES if "gaussian" in name])
 def test_other_numbers_of_boxes_than_the_noise_is_in_are_seen(name, monkeypatch):
-    right = boxes_mechanism.sibling_differences
-    monkeypatch.setattr(boxes_mechanism, "sibling_differences", lambda *given: 2 * right(*given))
+    right = Siblings.summed
+    monkeypatch.setattr(Siblings, "summed", lambda self, counts: 2 * right(self, counts))
     assert refused(name, loaded_plan(name).plan.mechanism, "shows more")
 
 

@@ -382,7 +382,8 @@ def test_no_number_of_records_is_refused_and_boxes_are_right_for_all(privacy):
 
 def driven(mechanism, counts, noise):
     """The cells of all tables, over one divisor."""
-    answer = mechanism.answered(counts, noise)
+    silent = {number: np.zeros(law.dimension * draws, dtype=np.int64) for number, law, draws in mechanism.noisy_parts()}
+    answer = mechanism.answered(counts, silent | noise)
     return np.concatenate(
         [own * (12 * 2**20 // by) for own, by in zip(answer.numerators, answer.divisors, strict=True)]
     )

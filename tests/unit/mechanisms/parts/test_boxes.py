@@ -75,7 +75,8 @@ def measured(made, record):
         for one in asked
     )
     data = type("Counted", (), {"cells": cells, "total": 1})()
-    return {n: made._table(block, data).astype(float) for n, block in enumerate(made.question.blocks)}
+    own = {n: made.measured(n, data) / made.step.denominator for n in range(len(made.question.blocks))}
+    return {n: made.in_columns(n, table) for n, table in own.items()}
 
 
 def loss_between(made, one, other):
@@ -84,7 +85,7 @@ def loss_between(made, one, other):
     for number, block in enumerate(made.question.blocks):
         scale, change = made.scales[number], here[number] - there[number]
         if made.normal:
-            change = centred_sums(change, block, made.factors, differenced=False)
+            change = centred_sums(change, block, made.factors, differenced=True)
         if scale > 0:
             total += float((change**2).sum() / scale**2 if made.normal else np.abs(change).sum() / scale)
     return np.sqrt(total) if made.normal else total

@@ -15,7 +15,7 @@ from reference.policy_of_ranges import policy_of_ranges
 import dxgeom as dx
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
-from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism, sibling_differences
+from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism
 from dxgeom.mechanisms.parts.box_scales import BoxQuestion, best_scales, promised_of
 from dxgeom.mechanisms.parts.factors import Path, Tree
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
@@ -71,15 +71,9 @@ def test_noisy_counts_without_their_noise_make_up_every_answer(factors, name, pr
         cells = [counts.sum(axis=tuple({0, 1} - {*one})).ravel() for one in made.queries.asked]
         data, parts = type("Counted", (), {"cells": cells, "total": 1})(), []
         for place in np.flatnonzero(made.scales > 0).tolist():
-            block = made.question.blocks[place]
-            table = made._table(block, data)
-            if name == NORMAL:
-                axes = [axis for axis, level in enumerate(block) if level and isinstance(factors[axis], Tree)]
-                table = sibling_differences(table, block, factors, axes)
-                split = [factors[axis].radices[block[axis] - 1] - 1 if axis in axes else 1 for axis in range(2)]
-                shape = [one for size, inner in zip(table.shape, split, strict=True) for one in (size // inner, inner)]
-                table = table.reshape(shape).transpose(0, 2, 1, 3)
-            parts.append(table.ravel())
+            split = [length for one in made.sums_of(place).values() for length in one.shape]
+            table = made.measured(place, data).reshape(split) // made.step.denominator
+            parts.append(table.transpose([*range(0, len(split), 2), *range(1, len(split), 2)]).ravel())
         taken = mechanism.mixing.numerators @ np.concatenate(parts)
         steps = zip(taken.tolist(), mechanism.mixing.divisors, weights[:, number].tolist(), strict=True)
         left.append([own - total / divisor / step for total, divisor, own in steps])

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reference.forged import forged
 from reference.noise_in_tables import largest_part_used, taken_of_residual, taken_of_table
 from reference.policy_of_ranges import policy_of_ranges
 
@@ -151,3 +152,28 @@ def test_a_table_of_which_nothing_is_taken_gets_no_noise():
     idle = scales.copy()
     idle[table] = 1.9e20
     assert np.array_equal(only_taken(question, idle), np.where(np.arange(len(scales)) == table, 0, scales))
+
+
+@pytest.mark.parametrize("presence", [False, True])
+@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+def test_an_answer_that_is_put_together_wrongly_still_sees_noisy_numbers_alone(privacy, presence):
+    own = policy_of_ranges((3, 2, 4), privacy, (), presence)
+    asked = dx.universe.MarginalQueries.of(own.universe, [["a0", "a1"], ["a1", "a2"]])
+    mechanism = dx.plan(own.compile(), asked).mechanism
+    generator = np.random.default_rng(0)
+    one, other = (generator.integers(0, [3, 2, 4], (50, 3)) for _ in range(2))
+
+    def counted(rows):
+        sizes = mechanism.queries.sizes
+        cells = [np.ravel_multi_index(rows[:, list(a)].T, [sizes[k] for k in a]) for a in mechanism.queries.asked]
+        shapes = map(math.prod, mechanism.queries.shapes)
+        return type("Counted", (), {"cells": tuple(map(np.bincount, cells, [None] * len(cells), shapes)), "total": 50})
+
+    noise = {n: generator.integers(-9, 9, law.dimension * draws) for n, law, draws in mechanism.noisy_parts()}
+    moved = {n: mechanism.measured(n, counted(one)) - mechanism.measured(n, counted(other)) for n in noise}
+    wrong = forged(mechanism)
+    vars(wrong)["_averaged"] = {n: [(inside, 3 * part + 1) for inside, part in mechanism._averaged[n]] for n in noise}
+    for made in (mechanism, wrong):
+        first = made.answered(counted(one), noise)
+        second = made.answered(counted(other), {n: noise[n] + moved[n].ravel() for n in noise})
+        assert all(map(np.array_equal, first.numerators, second.numerators))
