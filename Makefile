@@ -37,7 +37,7 @@ test-313: .venv-313/ready
 
 # What needs optional libraries; a test of theirs that cannot run is a failure here.
 test-extras: .venv-peers/ready
-	DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg,opendp,polars,sklearn,cvxpy,dp_accounting .venv-peers/bin/python -m pytest -m "needs and not long"
+	DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg,opendp,polars,sklearn,cvxpy,dp_accounting,python_calamine .venv-peers/bin/python -m pytest -m "needs and not long"
 
 # What needs servers or a browser: PostgreSQL, Java and Chromium from the system's packages; a test that cannot run is a
 # failure here, too.
@@ -95,7 +95,7 @@ LOCK := uv pip compile $(UPGRADE) --universal --python-version 3.11 --generate-h
   --no-annotate -q
 lock:
 	$(LOCK) --extra plots --group dev -o requirements.lock pyproject.toml
-	$(LOCK) --extra plots --extra fast --extra mbi --extra delta --extra iceberg --extra opendp --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
+	$(LOCK) --extra plots --extra fast --extra mbi --extra delta --extra iceberg --extra opendp --extra excel --group peers -c requirements.lock -o benchmarks/peers.lock pyproject.toml
 	$(LOCK) --group diffprivlib -o benchmarks/diffprivlib.lock
 	$(LOCK) --extra plots --extra postgres --extra spark --group services -c requirements.lock -o tests/services/services.lock pyproject.toml
 	$(LOCK) --extra plots --group docs -c requirements.lock -o requirements-docs.lock pyproject.toml

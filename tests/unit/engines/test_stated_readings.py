@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.workbooks import write_workbook
 
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError
@@ -372,3 +373,24 @@ def test_a_workbook_of_mixed_cells_is_read(tmp_path: Path, monkeypatch: pytest.M
     assert found == {("F", "80.5", "2025-03-01"): 1, ("M", "70.5", "2025-03-02"): 1}
     with pytest.raises(DataError, match="has the sheets 'A', 'B'; the policy says which one"):
         counted(tmp_path / "a.xlsx", attributes, {"header": 2})
+
+
+@pytest.mark.needs("python_calamine")
+def test_a_workbook_is_read_by_the_library_for_it(tmp_path: Path) -> None:
+    rows = [
+        ["a title"],
+        ["sex", "w", "day"],
+        ["f ", 80.5, datetime(2025, 3, 1, 12, 30)],
+        ["M", "70,5", "02.03.2025 13:00"],
+        ["M", 70.5, date(2025, 3, 2)],
+    ]
+    book = write_workbook(tmp_path / "a.xlsx", {"other": [["x"], [1]], "A": rows})
+    attributes = {
+        "sex": ["F", "M"],
+        "w": {"range": [0, 200], "step": 0.5},
+        "day": {"dates": ["2025-01-01", "2025-12-31"], "step": 1, "written": "31.12.2025 23:59"},
+    }
+    reading = {"header": 2, "sheet": "A", "decimal": ",", "trim": True, "case": "fold"}
+    assert counted(book, attributes, reading) == {("F", "80.5", "2025-03-01"): 1, ("M", "70.5", "2025-03-02"): 2}
+    with pytest.raises(DataError, match="has the sheets 'other', 'A'; the policy says which one"):
+        counted(book, attributes, {"header": 2})
