@@ -243,17 +243,31 @@ _UNITS: Final = 16
 _DOWNWARD: Final = 1 - 2.0**-50
 
 
-def audit_jumps(law: GaussianWithJumps, shifts: NDArray[np.int64], bounds: NDArray[np.float64]) -> int:
+_NOT_LISTED: Final = "a difference is not among those that the noise jumps along at its distance"
+
+
+def audit_jumps(
+    law: GaussianWithJumps, shifts: NDArray[np.int64], bounds: NDArray[np.float64], *, some_may_stand: bool = False
+) -> int:
     """Of Gaussian noise with jumps: how many differences (E, m), each with its distance (E,), were looked at in balls.
 
     Another route than the law's: differences are looked up by their own bytes, lengths are held against Σ⁻¹ and not
     against the inverse of its root, and rates are computed in another form, in more bits.
 
-    Raises: CertificateRefused for a difference that the law does not jump along, or not far or often enough.
+    Args: ``some_may_stand``: whether others may stand for a difference that the law does not jump along.
+    Raises: CertificateRefused for a difference that the law does not jump along, or not far or often enough; TooLarge
+    for one that others may stand for.
     """
     steps = np.ascontiguousarray(law.shifts.steps(slice(None)))
     distances = law.shifts.distances
-    _require_listed(steps, distances, np.ascontiguousarray(shifts), bounds)
+    unlisted = _unlisted(steps, distances, np.ascontiguousarray(shifts), bounds)
+    if unlisted and not some_may_stand:
+        raise CertificateRefused(_NOT_LISTED)
+    if unlisted:
+        raise TooLarge(
+            f"the noise jumps along all but {unlisted:,} of {len(shifts):,} changes; those between extreme kinds of "
+            "records may stand for them, and this audit has no second route for that"
+        )
     with ctx.workprec(_PRECISION):
         root = arb_mat(law.gaussian.body.axes.tolist())
         covariance = root * root.transpose()
@@ -264,14 +278,15 @@ def audit_jumps(law: GaussianWithJumps, shifts: NDArray[np.int64], bounds: NDArr
     return near
 
 
-def _require_listed(
+def _unlisted(
     steps: NDArray[np.int64], distances: NDArray[np.float64], shifts: NDArray[np.int64], bounds: NDArray[np.float64]
-) -> None:
+) -> int:
+    """How many of the shifts are not among the steps. Raises: CertificateRefused for one at more than its bound."""
     stated = {step.tobytes(): distance for step, distance in zip(steps, distances.tolist(), strict=True)}
-    for shift, bound in zip(shifts, bounds.tolist(), strict=True):
-        distance = stated.get(shift.tobytes(), stated.get((-shift).tobytes()))
-        if distance is None or distance > bound:
-            raise CertificateRefused("a difference is not among those that the noise jumps along at its distance")
+    own = [stated.get(shift.tobytes(), stated.get((-shift).tobytes())) for shift in shifts]
+    if any(distance is not None and distance > bound for distance, bound in zip(own, bounds.tolist(), strict=True)):
+        raise CertificateRefused(_NOT_LISTED)
+    return own.count(None)
 
 
 def _require_rates(reaches: NDArray[np.int64]) -> None:

@@ -17,6 +17,7 @@ from dxgeom.audit.covariance_audit import audit_jumps
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
+from dxgeom.metrics.generating_pairs import are_many
 from dxgeom.metrics.metric import Metric
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.gaussian import GaussianNoise
@@ -63,7 +64,8 @@ def require_hidden_shifts(law: NoiseLaw | None, weights: NDArray[np.int64], metr
     each = (0 if law is None else law.dimension * (1 + law.facets)) + 1
     shifts, distances, looked_at = _different(weights, metric, max(1, _MOST_WORK // each))
     if isinstance(law, GaussianWithJumps):
-        audit_jumps(law, shifts, distances)
+        # Of very many kinds under one distance a plan lists those only between which the others lie.
+        audit_jumps(law, shifts, distances, some_may_stand=are_many(len(np.unique(weights, axis=1).T)))
     elif law is not None and len(shifts):
         _require_short(law, shifts, distances)
     return (

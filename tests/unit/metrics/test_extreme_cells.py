@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference.forged import forged
 
 import dxgeom as dx
+from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics import generating_pairs
 
@@ -33,6 +36,7 @@ queries:
   - {name: doses, sum: dose}
   - {name: late, count: wait > 7}
 """
+SOME = "queries: [{name: places, marginal: place}, {name: doses, sum: dose}]"
 
 
 def changes(monkeypatch, few, presence=False):
@@ -85,3 +89,22 @@ def on_segment(point, low, high):
 def test_weights_whose_products_may_not_fit_leave_all_cells(monkeypatch):
     monkeypatch.setattr(generating_pairs, "_PRODUCTS_FIT", 2)
     assert len(changes(monkeypatch, 0).bounds) == len(changes(monkeypatch, 10**9).bounds)
+
+
+def test_noise_that_jumps_between_extreme_kinds_only_is_no_fault_to_an_audit(monkeypatch):
+    plan, wrong = jumping(monkeypatch, 0)
+    # That all other changes lie between these has no second route, which is said, and is not called wrong.
+    found = dx.audit.audit_plan(plan)
+    assert not found.holds and "jumps along all but" in found.not_audited[0]
+    with pytest.raises(CertificateRefused, match="jumps along"):
+        dx.audit.audit_plan(wrong)
+
+
+def jumping(monkeypatch, few):
+    """A plan whose noise jumps, and the same with jumps that are promised too much."""
+    policy = dx.parse_policy(POLICY)
+    monkeypatch.setattr(generating_pairs, "_FEW_PAIRS", few)
+    plan = dx.plan(policy.compile(), dx.parse_queries(SOME, policy), mechanism="gaussian-with-jumps")
+    law = plan.mechanism.law
+    longer = type(law).around(law.gaussian, replace(law.shifts, distances=law.shifts.distances * 1.01))
+    return plan, replace(plan, mechanism=forged(plan.mechanism, law=longer))
