@@ -174,7 +174,8 @@ def release(
             "quick": quick,
         }
         if book is not None:
-            read = None if drop_outside or key is not None else (count_column, quiet_data)
+            looks = queries is not None and not drop_outside and key is None  # a plan file is read before its table
+            read = (count_column, quiet_data) if looks else None
             _require_there(data, read)
             how["ready"] = partial(_require_ready, policy, data, book, read)
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **how)

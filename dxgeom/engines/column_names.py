@@ -34,6 +34,7 @@ _TEXTS: Final = _listed("""
     telefono direccion calle comentario nome cognome indirizzo via commento naam voornaam achternaam adres straat
     opmerking opmerkingen sobrenome endereco rua imie nazwisko ulica uwagi msisdn imsi imei ip iban
 """)
+_CONTACTS: Final = _listed("ids email mail phone msisdn imsi imei mac")
 _AGES: Final = _listed("age alter lebensalter edad eta leeftijd idade wiek")
 _MONTHS: Final = _listed("month monat mois mes mese maand miesiac")
 _HOURS: Final = _listed("hour stunde uhrzeitstunde heure hora ora uur godzina")
@@ -122,6 +123,11 @@ def words_of(name: str) -> tuple[str, ...]:
 def names_a_person(name: str) -> bool:
     """Whether a column of this name may say who a row is of."""
     return not _PERSONS.isdisjoint(words_of(name))
+
+
+def names_a_contact(name: str) -> bool:
+    """Whether a column of this name holds what most people have one of, such as an address of mail."""
+    return not _CONTACTS.isdisjoint(words_of(name))
 
 
 def names_text(name: str) -> bool:

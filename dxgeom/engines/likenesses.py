@@ -9,7 +9,7 @@ from typing import Any, Final, final
 import pyarrow as pa
 
 from dxgeom.engines.cells import is_text
-from dxgeom.engines.column_names import names_a_person
+from dxgeom.engines.column_names import names_a_contact, names_a_person
 from dxgeom.engines.opening import opened
 from dxgeom.engines.source import Source
 from dxgeom.engines.watching import plain_errors
@@ -73,4 +73,4 @@ def looks_like_people(name: str) -> bool:
     >>> [name for name in ("user_id", "patientId", "email", "age", "grid", "ID") if looks_like_people(name)]
     ['user_id', 'patientId', 'email', 'ID']
     """
-    return names_a_person(name)
+    return names_a_person(name) or names_a_contact(name)

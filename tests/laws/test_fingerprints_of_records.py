@@ -29,6 +29,7 @@ from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAtt
 from dxgeom.universe.people.people import People
 from dxgeom.universe.places import GraphAttribute, Located, PointsAttribute
 from dxgeom.universe.polygons import areas_of
+from dxgeom.universe.reading.cell_rules import CellRules, Ignored
 from dxgeom.universe.reading.expressions import (
     Arithmetic,
     Expression,
@@ -38,9 +39,11 @@ from dxgeom.universe.reading.expressions import (
     NumberCell,
     WordCell,
 )
+from dxgeom.universe.reading.form import FileForm
 from dxgeom.universe.reading.nearest import Nearest
 from dxgeom.universe.reading.optional import OptionalAttribute
 from dxgeom.universe.reading.reading import CellReading, Reading
+from dxgeom.universe.reading.written import written_moment
 from dxgeom.universe.universe import Universe
 
 ONE, TWO, THREE = map(Fraction, (1, 2, 3))
@@ -107,10 +110,39 @@ CHANGED: list[tuple[Any, dict[str, Any]]] = [
     (MomentPart("month", "a"), {"part": "hour", "column": "b", "zone": "UTC"}),
     (LocalDay("a"), {"column": "b", "zone": "UTC"}),
     (WordCell("a"), {"column": "b", "length": 1}),
-    (PLAIN, {"columns": ("v",), "read_as": "numbers", "unlisted": 1, "expression": WordCell("w", 1)}),
+    (
+        PLAIN,
+        {
+            "columns": ("v",),
+            "read_as": "numbers",
+            "unlisted": 1,
+            "expression": WordCell("w", 1),
+            "rules": CellRules(trim=True),
+        },
+    ),
+    (
+        CellRules(),
+        {
+            "trim": True,
+            "fold": True,
+            "missing": ("NA",),
+            "words": (("w", "F"),),
+            "units": (("kg", ONE),),
+            "decimal": ",",
+            "thousands": ".",
+            "written": (written_moment("31.12.2025"),),
+            "century": date(1930, 1, 1),
+        },
+    ),
+    (Ignored("a", ("x",), CellRules()), {"column": "b", "words": ("y",), "rules": CellRules(fold=True)}),
     (
         Reading((PLAIN, PLAIN)),
-        {"attributes": (PLAIN, CellReading(("v",), "words")), "people": People("who", "once")},
+        {
+            "attributes": (PLAIN, CellReading(("v",), "words")),
+            "people": People("who", "once"),
+            "ignored": (Ignored("a", ("x",), CellRules()),),
+            "trimmed": True,
+        },
     ),
     (People("who", "once"), {"column": "whose", "count": "single"}),
     (People("who", "rows", 2, "when"), {"at_most": 3, "order": "day"}),
@@ -121,6 +153,7 @@ CHANGED: list[tuple[Any, dict[str, Any]]] = [
             "presence": True,
             "listed": np.array([3, 0]),
             "stated_reading": Reading((CellReading(("v",), "words"), CellReading(("r",), "numbers"))),
+            "form": FileForm(header=0, names=("a", "b")),
         },
     ),
     (Constant(ONE), {"epsilon": TWO}),
@@ -148,7 +181,7 @@ MEANINGLESS = {
     ("AmongPresent", "missing"): "the last code of the attribute, which says that it has one",
 }
 DIGESTED = (Attribute, Expression, Bound, JointBound)
-ALONE = (Located, Nearest, CellReading, People, RawNumbers, Reading, Universe)
+ALONE = (Located, Nearest, CellReading, CellRules, Ignored, People, RawNumbers, Reading, Universe)
 
 
 def below(kind: type) -> Iterator[type]:

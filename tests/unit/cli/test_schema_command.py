@@ -33,6 +33,7 @@ def test_editors_find_the_dialect_a_title_and_the_keys():
     assert list(schema["properties"]) == [
         "policy",
         "about",
+        "reading",
         "universe",
         "rules",
         "budget",
