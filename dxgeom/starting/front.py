@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import NoneType
 from typing import Any
 
-from dxgeom.errors import DataError
+from dxgeom.arguments import WHOLE, require, words_of
+from dxgeom.errors import DataError, WrongArgument
+from dxgeom.planner.amounts import exact_amount
 from dxgeom.starting.choices import Wishes, chosen_alone
 from dxgeom.starting.declared import Declared, ends_of, values_of
 from dxgeom.starting.drafts import Draft
@@ -46,14 +49,38 @@ def init(
     Returns: a draft with ``policy`` and ``queries`` as texts, ``todo`` for what says FILL IN, and ``write``.
     Raises: DataError, also where a file can be read in more than one way; MissingExtra.
     """
-    declared: dict[str, Declared] = {name: values_of(",".join(words)) for name, words in (values or {}).items()}
-    declared |= {name: ends_of(text, whole=False) for name, text in (ranges or {}).items()}
-    people = (person,) if isinstance(person, str) else tuple(person)
-    wishes = Wishes(people, rows, one_row_each, {}, accept, tuple(take), tuple(leave_out), declared)
-    said = Said(encoding, separator, None if header is None else str(header), None if names is None else tuple(names))
+    require(rows, (*WHOLE, NoneType), "rows", "give the whole number of rows that nobody has more of")
+    if rows is not None and rows < 1:
+        raise WrongArgument(f"'rows' is a number of rows from 1; found {rows}")
+    require(header, (*WHOLE, str, NoneType), "header", "give the line of names, or 'none'")
+    for what, said_so in (("one_row_each", one_row_each), ("accept", accept), ("header_only", header_only)):
+        require(said_so, bool, what, "say True or False")
+    for what, text in (("sheet", sheet), ("encoding", encoding), ("separator", separator)):
+        require(text, (str, NoneType), what, "give it as text, or leave it out")
+    for what, given in (("values", values), ("ranges", ranges)):
+        require(given, (Mapping, NoneType), what, "give what there can be by the name of its column")
+    require(epsilon, (*WHOLE, float, str, Fraction), "epsilon", "give a positive number such as 0.5")
+    declared: dict[str, Declared] = {
+        name: values_of(",".join(_named(words, "values"))) for name, words in (values or {}).items()
+    }
+    for name, text in (ranges or {}).items():
+        require(text, str, "ranges", 'write both ends, as in "0:110"')
+        declared[name] = ends_of(text, whole=False)
+    people = (person,) if isinstance(person, str) else _named(person, "person")
+    kept, left = _named(take, "take"), _named(leave_out, "leave_out")
+    wishes = Wishes(people, rows, one_row_each, {}, accept, kept, left, declared)
+    line = None if header is None else str(header)
+    said = Said(encoding, separator, line, None if names is None else _named(names, "names"))
+    amount = exact_amount(epsilon, "epsilon")
     try:
         found = found_of(table, said, sheet, header_only=header_only)
     except FormDoubt as doubt:
         ways = "; ".join(f"{way}: {option}" for way, option in doubt.ways)
         raise DataError(f"{doubt} Say which it is: {ways}") from doubt
-    return chosen_alone(found, wishes).draft(found, Fraction(epsilon), "queries.yaml")
+    return chosen_alone(found, wishes).draft(found, amount, "queries.yaml")
+
+
+def _named(columns: object, what: str) -> tuple[str, ...]:
+    """Raises: WrongArgument for what holds no names."""
+    require(columns, Sequence, what, "give a list of texts")
+    return words_of(columns, what, "give the names of columns")

@@ -110,6 +110,7 @@ CALLED = {
     ("Ledger.open", "policy_fingerprint"): "policy's fingerprint",
     ("Ledger.open", "policy_name"): "policy's name",
     ("in_parallel", "labels"): "label",
+    ("init", "ranges"): "a range",
     ("lipschitz", "values"): "a map has one number",
     ("verify_metric", "matrix"): "distance",
 }
@@ -152,7 +153,30 @@ def _line(mechanism: Any) -> Any:
 
 
 OF_DATA = (None, 3, math.nan, {"low": 1}, ["low"], RAGGED, [math.nan, 1, 1], matrix, metric, policy, queries)
+NAMES = (3, ["a", 3], POLICY, policy)
 DOORS: dict[str, Door] = {
+    "init": Door(
+        dx.init,
+        {"table": TABLE},
+        {
+            "table": (3, math.nan, policy),
+            "person": NAMES,
+            "rows": NOT_A_COUNT,
+            "one_row_each": NOT_YES_OR_NO,
+            "values": (3, ["a"], {"grade": 3}, {"grade": [3]}),
+            "ranges": (3, ["a"], {"grade": 3}, {"grade": "from low"}),
+            "leave_out": NAMES,
+            "take": NAMES,
+            "accept": NOT_YES_OR_NO,
+            "header": (2.5, ["1"], policy),
+            "names": NAMES,
+            "sheet": NOT_TEXT[1:],
+            "encoding": NOT_TEXT[1:],
+            "separator": NOT_TEXT[1:],
+            "header_only": NOT_YES_OR_NO,
+            "epsilon": NOT_AN_AMOUNT,
+        },
+    ),
     "load_policy": Door(dx.load_policy, {"path": "policy.yaml"}, {"path": NOT_A_PATH}),
     "parse_policy": Door(
         dx.parse_policy, {"content": POLICY_TEXT}, {"content": NOT_TEXT, "file": NOT_TEXT, "folder": NOT_A_FOLDER}

@@ -41,7 +41,7 @@ def plans():
         "laplace": optimal_laplace(sensitivity),
         "ellipsoid": ellipsoid_mechanism(round_space(sensitivity)),
     }
-    return {name: replace(one_count, queries=queries, mechanism=each) for name, each in mechanisms.items()}
+    return {name: replace(one_count, question=queries, mechanism=each) for name, each in mechanisms.items()}
 
 
 def released(plan, seed=1, size=3):
