@@ -62,6 +62,8 @@ def generating_differences(metric: Metric, values: NDArray[np.int64]) -> Differe
 def differences_of_tables(metric: Metric, tables: WeightTables) -> Differences:
     """The same for queries given as tables: only the classes of records that they tell apart are ever listed.
 
+    Guarantee: as there; but of very many kinds of records under one distance the differences of extreme ones stand for
+    all: every other one is an average of ±these, and no norm of it is larger.
     Raises: UnboundedLoss, TooLarge.
     """
     if tables.is_matrix:

@@ -512,12 +512,15 @@ def extreme_cells(grid: PairClasses, cells: NDArray[np.int64]) -> NDArray[np.int
     left = np.zeros(total, dtype=np.bool_)
     left[cells] = True
     values, left = values.reshape(*grid.shape, -1), left.reshape(grid.shape)
-    for axis in range(len(grid.shape)):
-        along, there = np.moveaxis(values, axis, -2), np.moveaxis(left, axis, -1)
-        for place in np.ndindex(along.shape[:-2]):
-            alive = np.flatnonzero(there[place])
-            if len(alive) > 2:
-                there[place][alive[_between(along[place][alive])]] = False
+    for axis in np.flatnonzero(np.array(grid.shape) > 2):
+        moved = np.moveaxis(left, axis, -1)
+        lines = np.moveaxis(values, axis, -2).reshape(-1, grid.shape[axis], values.shape[-1])
+        there = moved.reshape(-1, grid.shape[axis])
+        step = max(1, _ENTRIES_PER_BLOCK // lines[0].size)
+        for start in range(0, len(lines), step):
+            here = slice(start, start + step)
+            there[here] &= ~_between(lines[here], there[here])
+        moved[...] = there.reshape(moved.shape)
     return np.flatnonzero(left)
 
 
@@ -531,14 +534,19 @@ def _seen(grid: PairClasses, table: WeightTable) -> int:
     return math.prod(size for axis, size in zip(grid.axes, grid.shape, strict=True) if axis in table.axes)
 
 
-def _between(points: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(n,): which of the points (n, L) lie on the line between the two that are furthest apart in some coordinate."""
-    spread = np.ptp(points, axis=0)
-    along = points[:, spread.argmax()]
-    low, high = int(along.argmin()), int(along.argmax())
-    steps = points - points[low]
-    inside = np.asarray(np.all((along - along[low])[:, None] * steps[high] == spread.max() * steps, axis=1))
-    inside[[low, high]] = False
+def _between(points: NDArray[np.int64], there: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(P, n): which of the points (P, n, L) that are ``there`` (P, n) lie on the line between two others of their n:
+    the two that are furthest apart in some coordinate."""
+    low = np.where(there[:, :, None], points, _PRODUCTS_FIT).min(axis=1)
+    spread = np.where(there[:, :, None], points, -_PRODUCTS_FIT).max(axis=1) - low
+    each, longest = np.arange(len(points)), spread.argmax(axis=1)
+    along = points[each, :, longest]
+    first = np.where(there, along, _PRODUCTS_FIT).argmin(axis=1)
+    last = np.where(there, along, -_PRODUCTS_FIT).argmax(axis=1)
+    steps = points - points[each, first][:, None]
+    shares = (along - along[each, first][:, None])[:, :, None] * steps[each, last][:, None]
+    inside = np.asarray(there & np.all(shares == spread[each, longest][:, None, None] * steps, axis=2))
+    inside[each, first] = inside[each, last] = False
     return inside
 
 

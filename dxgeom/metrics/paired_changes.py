@@ -180,7 +180,8 @@ def paired_changes(metric: Metric, tables: WeightTables) -> PairedChanges:
     """The distinct differences of queries along generating pairs.
 
     Guarantee: every generating pair is represented by a difference equal to its own up to sign, with a bound not above
-    its own. Raises: UnboundedLoss when a pair at distance 0 has a difference; TooLarge.
+    its own; of very many kinds of records under one distance by an average of such.
+    Raises: UnboundedLoss when a pair at distance 0 has a difference; TooLarge.
     """
     kinds = _of_places(metric, tables)
     if kinds is None:

@@ -147,8 +147,8 @@ class Sensitivity:
 
     A norm ball K hides them iff ‖Δ_e‖_K ≤ b_e for all e. Only :func:`sensitivity_of` makes one. ``changes``: in lattice
     steps. ``absent``: the index that means no record, as the metric or the queries' universe knows it. ``universe``:
-    the records, as the queries or the metric know them. ``whole``: whether these are all generating differences; noise
-    is proved for no others.
+    the records, as the queries or the metric know them. ``whole``: whether these are all generating differences, or all
+    others are averages of ± some of these at the same distance; noise is proved for no others.
     """
 
     metric: VerifiedMetric = field(repr=False)

@@ -73,7 +73,7 @@ def test_a_point_that_is_left_out_lies_between_two_that_stay(seed, count, width)
     line = np.outer(generator.integers(0, 5, count), generator.integers(-2, 3, width))
     points = line + generator.integers(-1, 2, (count, width)) * generator.integers(0, 2, (count, 1))
     points = np.unique(points, axis=0)
-    inside = generating_pairs._between(points)
+    (inside,) = generating_pairs._between(points[None], np.ones((1, len(points)), dtype=np.bool_))
     stay = points[~inside]
     for point in points[inside]:
         assert any(on_segment(point, low, high) for low, high in itertools.combinations(stay, 2))
@@ -108,3 +108,18 @@ def jumping(monkeypatch, few):
     law = plan.mechanism.law
     longer = type(law).around(law.gaussian, replace(law.shifts, distances=law.shifts.distances * 1.01))
     return plan, replace(plan, mechanism=forged(plan.mechanism, law=longer))
+
+
+def test_very_many_lines_are_looked_at_together(monkeypatch):
+    attributes = {name: ["no", "yes", "maybe"][: 2 + (name == "h")] for name in "abcdefgh"}
+    policy = dx.Policy.from_dict(
+        {"policy": "p", "universe": {"attributes": attributes}, "rules": [{"between": "everything", "epsilon": 1}]}
+    )
+    asked = [*(f"{name} == 'no'" for name in attributes), "h == 'yes'"]
+    queries = dx.queries_from_dict({"queries": [{"count": one} for one in asked]}, policy)
+    looks, own = [], generating_pairs._between
+    monkeypatch.setattr(generating_pairs, "_FEW_PAIRS", 0)
+    monkeypatch.setattr(generating_pairs, "_between", lambda *line: looks.append(line) or own(*line))
+    sensitivity_of(policy.compile(), queries)
+    # Once for all lines of three values, whatever the other seven attributes are; none lies between two others.
+    assert 0 < len(looks) <= 2
