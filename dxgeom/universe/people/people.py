@@ -108,7 +108,7 @@ class People:
         """What the number of records counts."""
         if self.count != "rows":
             return "people"
-        return f"rows of people, at most {self.at_most} of each" if self.in_shares else "rows of people"
+        return f"rows of people (at most {self.at_most} of each)" if self.in_shares else "rows of people"
 
 
 def shares_of(people: People | None) -> int:

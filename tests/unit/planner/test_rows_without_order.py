@@ -43,7 +43,7 @@ def test_a_release_counts_rows_and_says_what_they_are(tmp_path: Path) -> None:
     assert release.records == 5
     assert release.values == pytest.approx([2, 1.5, 1.5], abs=0.3)
     told = release.as_dict()
-    assert told["records_are"] == "rows of people, at most 2 of each"
+    assert told["records_are"] == "rows of people (at most 2 of each)"
     assert (told["dropped_rows"], told["dropped_people"]) == (None, 0)
     for said in ("never more than 2", "spread evenly", "Error bars cover neither", "up to 2 is public"):
         assert said in told["people"]
