@@ -78,7 +78,7 @@ class Mean(QueryKind):
             message = (
                 f"the weights of a mean are exact, and values of {shown(one_line(weight[1]))} stand for many numbers"
             )
-            advice = "say 'whole: true' of it in the policy, or list its values; a sum may have such weights"
+            advice = "a value is one number in '{range: [0, 9], step: 1, whole: true}'; a sum may have such weights"
             columns.note("DX201", weight[1].span, message, advice)
             return None
         counted = products(chosen, found.there)

@@ -88,9 +88,14 @@ def test_bars_hold_what_rounding_of_both_numbers_does() -> None:
 
 
 def test_what_cannot_be_a_weight_is_refused_by_name() -> None:
-    steps = policy_of(w={"range": [0, 2], "step": "0.5"}, t={"range": [-3, 3], "step": 1})
+    steps = policy_of(
+        w={"range": [0, 2], "step": "0.5"},
+        t={"range": [-3, 3], "step": 1},
+        s={"range": [0, 4], "step": 2, "whole": True},
+    )
     for entry, said in (
         ({"mean": "age", "weight": "w"}, "the weights of a mean are exact, and values of 'w' stand for many numbers"),
+        ({"mean": "age", "weight": "s"}, "a value is one number in '{range: [0, 9], step: 1, whole: true}'"),
         ({"sum": "age", "weight": "t"}, "a weight is 0 or more, and these numbers reach down to -3"),
         ({"sum": "age", "weight": "sex"}, "holds words; only numbers can be added up"),
         ({"share": "sex == 'F'", "weight": "w"}, "'weight' goes with count, sum and mean, not with share"),
