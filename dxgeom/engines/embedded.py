@@ -133,7 +133,7 @@ def _source(
         files = files or [Path(table)]
         places, extent = located(_view_parquet(connection, files), wanted, described), extent_of(files)
     elif _is_workbook(Path(table)):
-        places = located(sheet_names(Path(table), form), wanted, described)
+        places = located(sheet_names(Path(table), form), wanted, described, by_a_line=True)
         read = () if universe is None else {c for one in universe.reading.attributes if one.rules for c in one.columns}
         held = sheet_table(Path(table), form, places, [name in read for name in wanted])
         connection.register("everything", held)
@@ -141,7 +141,7 @@ def _source(
     else:
         text = _text_of(Path(table), form)
         extent = Extent(size=text.path.stat().st_size)
-        places = located(header_of(text), wanted, described)
+        places = located(header_of(text), wanted, described, by_a_line=form.header > 0)
         if form.utf8:
             _view_text(connection, text)
         else:

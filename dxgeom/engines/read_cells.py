@@ -138,13 +138,16 @@ def condition_of(connection: duckdb.DuckDBPyConnection, ignored: Ignored, column
 
 def _number(connection: duckdb.DuckDBPyConnection, rules: CellRules) -> str:
     """The rest of a CASE that makes a number of y, strictly."""
-    point, thousands = re.escape(rules.decimal), re.escape(rules.thousands)
-    whole = f"(?:[0-9]+|[0-9]{{1,3}}(?:{thousands}[0-9]{{3}})+)" if thousands else "[0-9]+"
+    point = re.escape(rules.decimal)
+    # One sign throughout a number: 1 234'567 is none.
+    groups = (f"[0-9]{{1,3}}(?:{re.escape(sign)}[0-9]{{3}})+" for sign in _signs(rules.thousands))
+    whole = f"(?:{'|'.join(['[0-9]+', *groups])})"
     exact = f"[+-]?(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]{{1,3}})?"
     if not rules.units:
         return f"WHEN regexp_full_match(y, {literal(exact)}) THEN {_cast('y', rules)} ELSE CAST('inf' AS DOUBLE)"
     units = compared(connection, rules, (unit for unit, _ in rules.units))
-    either = "|".join(re.sub(r"[^\w\s]", r"\\\g<0>", unit) for unit in sorted(units, key=len, reverse=True))
+    # The engine knows no escaped signs beyond ASCII, such as the Euro's; Python escapes none of them.
+    either = "|".join(map(re.escape, sorted(units, key=len, reverse=True)))
     before, behind = f"(?:({either}){_BLANK_BESIDE_UNIT})", f"(?:{_BLANK_BESIDE_UNIT}({either}))"
     found = "WHEN regexp_full_match(y, {0}) THEN {1} "
     rest = found.format(literal(exact), _cast("y", rules))
@@ -158,8 +161,18 @@ def _number(connection: duckdb.DuckDBPyConnection, rules: CellRules) -> str:
     return f"{rest} ELSE CAST('inf' AS DOUBLE)"
 
 
+_ALIKE: Final = {" ": " \u00a0\u202f", "'": "'\u2019"}
+
+
+def _signs(thousands: str) -> str:
+    """The signs that may stand between thousands: a blank is any that does not break a line, a mark either apostrophe;
+    none where there is none."""
+    return _ALIKE.get(thousands, thousands)
+
+
 def _cast(text: str, rules: CellRules) -> str:
-    text = f"replace({text}, {literal(rules.thousands)}, '')" if rules.thousands else text
+    for sign in _signs(rules.thousands):
+        text = f"replace({text}, {literal(sign)}, '')"
     text = text if rules.decimal == "." else f"replace({text}, {literal(rules.decimal)}, '.')"
     return f"coalesce(try_cast({text} AS DOUBLE), CAST('inf' AS DOUBLE))"
 

@@ -62,11 +62,21 @@ _SHOWN = 30
 _SEPARATORS = {";": ("semicolons", '";"'), "\t": ("tabs", "tab"), "|": ("bars", '"|"'), ",": ("commas", '","')}
 
 
-def located(found: Sequence[str], wanted: Wanted, described: str, index: Sequence[str] = ()) -> tuple[int, ...]:
+def located(
+    found: Sequence[str], wanted: Wanted, described: str, index: Sequence[str] = (), *, by_a_line: bool = False
+) -> tuple[int, ...]:
     """The position in ``found`` of every wanted column, letter for letter; ``index``: names that are no columns.
 
+    ``by_a_line``: they stand on a line of a file, which may be somebody's row: then it is shown only where it names a
+    wanted column.
     Raises: DataError when a wanted column is missing, or any name occurs twice.
     """
+    if not callable(wanted) and by_a_line and wanted and not _names_any(found, wanted):
+        raise DataError(
+            f"{described} has no column named '{wanted[0]}'; the line that should name the columns names none that the "
+            "policy reads, and may be a row, so it is not shown: where no line names them, say so in the policy, "
+            "reading: {header: none, names: [sex, age]}; where another one does, its number, reading: {header: 4}"
+        )
     wanted = wanted(found) if callable(wanted) else wanted
     signs = _one_cell(found)
     if signs is not None and wanted and found[0] not in wanted:
@@ -88,6 +98,14 @@ def located(found: Sequence[str], wanted: Wanted, described: str, index: Sequenc
         hint = f"; there is {' and '.join(map(repr, there))} in the index: use table.reset_index()" if there else ""
         raise DataError("; ".join(_missing(name, found, described) for name in missing) + _listing(found) + hint)
     return tuple(found.index(name) for name in wanted)
+
+
+def _names_any(found: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether one of the wanted columns is among these, or in the only one, whatever its letters' case."""
+    signs = "|".join(map(re.escape, _SEPARATORS))
+    cells = re.split(signs, found[0]) if len(found) == 1 else found
+    known = {name.casefold() for name in wanted}
+    return any(cell.strip(" '\"\ufeff").casefold() in known for cell in cells)
 
 
 def _one_cell(found: Sequence[str]) -> tuple[str, str] | None:

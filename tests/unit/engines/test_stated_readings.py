@@ -119,6 +119,27 @@ KEYS: list[tuple[str, Any, dict[str, Any], list[str], list[str]]] = [
         ["1.5", "1.5", "2.5", "3"],
     ),
     (
+        "blanks between thousands",
+        {"range": [0, 2000], "step": 100},
+        {"thousands": " "},
+        ["1 500", "1\u00a0500", "1\u202f500"],
+        ["1500"] * 3,
+    ),
+    (
+        "marks between thousands",
+        {"range": [0, 2000], "step": 100},
+        {"thousands": "'"},
+        ["1'500", "1’500"],
+        ["1500"] * 2,
+    ),
+    (
+        "units that are signs",
+        {"range": [0, 9], "step": 0.5, "units": {"€": 1, "ct": 0.01, "₽/m²": 1}},
+        {},
+        ["1.5 €", "€ 2", "150ct", "3₽/m²"],
+        ["1.5", "2", "1.5", "3"],
+    ),
+    (
         "written missing",
         {"range": [0, 9], "step": 1, "missing": {"epsilon": 1, "written": ["-1"]}},
         {},
@@ -240,6 +261,20 @@ def test_a_file_that_is_not_written_so_is_refused_though_rows_are_dropped(
     universe = policy(SEX_AND_AGE, {"separator": ";", "encoding": encoding}).universe
     with pytest.raises(DataError, match=message):
         histogram_of_table(tmp_path / "a.csv", universe, outside="drop")
+
+
+@pytest.mark.parametrize("file", ["anna,17\nbo,18\n", "anna;17\nbo;18\n", "anna,anna\nbo,18\n"])
+def test_a_line_that_names_no_column_of_the_policy_is_not_shown(file: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(file)
+    with pytest.raises(DataError, match="header: none") as refused:
+        counted(tmp_path / "a.csv", SEX_AND_AGE)
+    assert "anna" not in str(refused.value)
+
+
+@pytest.mark.parametrize("cell", ["1 500\u00a0000", "1'500 000", "1\u2009500", "15 00"])
+def test_one_sign_stands_between_thousands(cell: str) -> None:
+    with pytest.raises(DataError, match="outside"):
+        counted({"x": [cell]}, {"x": {"range": [0, 2e6], "step": 100}}, {"thousands": " "})
 
 
 def test_line_breaks_are_warned_of() -> None:
