@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, cast, final
 
 from dxgeom.engines.column_names import is_known
 from dxgeom.errors import DataError
-from dxgeom.starting.cell_forms import is_like_data, shape_of
+from dxgeom.starting.cell_forms import is_like_data, is_marker, shape_of
 
 LINES_LOOKED_AT: Final = 20_000
 _MOST_AGREE: Final = 0.8
@@ -303,11 +303,17 @@ def encoding_doubt(path: Path, names: Sequence[str] = GUESSED_ENCODINGS) -> Form
     return FormDoubt("encoding", f"'{path}' is not written in UTF-8.", ways)
 
 
+def _words_alone(others: set[str]) -> bool:
+    """Whether most entries of a column could be names of one."""
+    plain = [cell for cell in list(others)[:500] if not is_marker(cell)]
+    return bool(plain) and 2 * sum(is_like_data(cell) for cell in plain) <= len(plain)
+
+
 def looks_like_data(line: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether a line that should name columns may be a row: a cell is a number, a day, empty, repeated, or like those
     below it; or nothing tells it from them."""
     cells = [cell.strip() for cell in line]
-    if any(is_like_data(cell) for cell in cells) or len(set(cells)) < len(cells):
+    if any(is_like_data(cell) or is_marker(cell) for cell in cells) or len(set(cells)) < len(cells):
         return True
     below = [{row[place].strip() for row in rows[:LINES_LOOKED_AT]} for place in range(len(cells))]
     if any(cell in others for cell, others in zip(cells, below, strict=True)):
@@ -315,6 +321,8 @@ def looks_like_data(line: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     shapes = [Counter(shape_of(other) for other in list(others)[:500]) for others in below]
     longest = [(min(map(len, others), default=0), max(map(len, others), default=0)) for others in below]
     each = list(zip(cells, shapes, strict=True))
+    if not any(is_known(cell) for cell in cells) and all(map(_words_alone, below)):
+        return True  # Words above words: a row may well be unlike the others.
     if any("9" in shape_of(cell) and found[shape_of(cell)] * 5 > found.total() > 0 for cell, found in each):
         return True
     alike = all(found[shape_of(cell)] * 2 > found.total() > 0 for cell, found in each)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
 
-from dxgeom.engines.embedded import WORKBOOKS, file_of
+from dxgeom.engines.embedded import ENDINGS, WORKBOOKS, file_of
 from dxgeom.engines.files import files_of_folder
 from dxgeom.engines.opening import holds_of, opened
 from dxgeom.engines.source import has_scheme
@@ -19,6 +19,7 @@ from dxgeom.starting.drafts import FILL_IN, SEEN, Fact, quoted
 from dxgeom.starting.form import FormDoubt, Said, TextForm, form_of, header_of_rows, rows_of
 from dxgeom.starting.schemas import table_of_schema
 from dxgeom.starting.seen import ROWS_COUNTED, Kind, SeenColumn, SeenTable, seen, unseen
+from dxgeom.universe.reading.form import FileForm
 
 _HELD: Final[dict[str, Kind]] = {
     "words": "words", "whole numbers": "whole numbers", "numbers": "numbers", "days": "days", "yes or no": "yes or no",
@@ -72,7 +73,8 @@ class FoundTable:
         if self.sheet is not None:
             yield Fact("sheet", quoted(self.sheet))
         if (form := self.form) is not None:
-            usual = "\t" if ".tsv" in self.table.described.lower() else ","
+            name = self.table.described.lower()
+            usual = "\t" if ".tsv" in name else "," if name.endswith(ENDINGS) else None
             sign = "tab" if form.separator == "\t" else quoted(form.separator)
             yield from [Fact("separator", sign)] if form.separator != usual else []
             yield from [Fact("quote", quoted(form.quote))] if form.quote not in ('"', None) else []
@@ -122,7 +124,8 @@ def found_of(table: Any, said: Said, sheet: str | None = None, *, header_only: b
     name = path.name.split(".")[0] or "policy"
     if path.suffix.lower() in WORKBOOKS:
         return _workbook(path, name, said, sheet)
-    described = file_of(table)
+    # What separates cells is found out, whatever the name ends in.
+    described = file_of(table, FileForm(separator=said.separator or ","))
     if files_of_folder(path) or path.name.lower().endswith(".parquet"):
         return FoundTable(_typed(str(table), path.name, look=not header_only), name)
     with plain_errors(described):

@@ -170,6 +170,27 @@ def test_words_only_may_be_names_or_data():
     assert "Farbe: {values: FILL IN" in drafted("u.csv")
 
 
+@pytest.mark.parametrize("first", ["Zoë-Ann Q.§Garmisch", "Maximilian Alexander§Rom", "x§Bad Tölz (Oberbayern)"])
+def test_words_above_words_are_asked_about_though_they_are_unlike_them(first):
+    written("t.csv", first, lambda k: f"{('anna', 'bo', 'carl')[k % 3]}§{('bern', 'oslo')[k % 2]}")
+    result = run("t.csv")
+    assert (result.exit_code, [path.name for path in Path().iterdir()]) == (2, ["t.csv"])
+    assert "Zoë" not in result.output and "Maximilian" not in result.output
+
+
+def test_a_marker_names_no_column():
+    written("t.csv", "Zoë§n/a", lambda k: f"{('anna', 'bo', 'carl')[k % 3]}§{k}")
+    assert run("t.csv").exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t.dat", "t"])
+def test_a_file_of_any_name_says_what_separates_its_cells(name):
+    written(name, "id§sex§age", lambda k: f"{k // 2}§{'FM'[k % 2]}§{k}")
+    assert 'separator: ","' in drafted(name)
+    run(name, "--person", "id", "--values", "sex=F,M", "-o", "q.yaml")
+    assert CliRunner().invoke(app, ["check", "q.yaml", "--table", name]).exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
