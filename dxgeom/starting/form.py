@@ -8,8 +8,8 @@ import gzip
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -96,7 +96,8 @@ def form_of(path: Path, said: Said) -> TextForm:
     split = _split_of(lines[first:], sign, path)
     rows = [(number, row) for number, row in _rows(lines[first:], split.separator, split.quote, first)]
     fitting = [(number, row) for number, row in rows if row is not None and len(row) == split.width]
-    broken = next((number for number, row in rows if row is None), None)
+    each = _line_by_line(lines[first:], split.separator, split.quote, first)
+    broken = next((number for number, row in each if row is None), None)
     header, names = _header(fitting, said, split.width, path, plain=encoding is not None or _is_ascii(lines, fitting))
     ragged = sum(row is not None and len(row) != split.width for number, row in rows if number > (header or 0))
     names = _require_names(names, header, path)
@@ -106,7 +107,7 @@ def form_of(path: Path, said: Said) -> TextForm:
 def encoding_of(path: Path) -> str | None:
     """The encoding that a byte order mark says, or UTF-8 where all bytes fit; None where they do not.
 
-    Raises: FormDoubt where there are bytes of nothing, as in UTF-16 without a mark.
+    Raises: FormDoubt where many bytes are 0, as in UTF-16 without a mark.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     with _opened_bytes(path) as stream:
@@ -117,7 +118,8 @@ def encoding_of(path: Path) -> str | None:
         chunk = start
         try:
             while chunk:
-                if b"\0" in chunk:
+                # One among letters is a cell's own; every other one is how other encodings write letters.
+                if chunk.count(b"\0") * 5 > len(chunk):
                     raise encoding_doubt(path, ("utf-16-le", "utf-16-be"))
                 decoder.decode(chunk)
                 chunk = stream.read(_CHUNK)
@@ -221,8 +223,27 @@ def _is_quoted(lines: Lines, sign: str) -> bool:
     return sum(bool(marked.search(line)) for line in some) * 2 > len(some)
 
 
-def _rows(lines: Lines, sign: str, quote: str | None, before: int) -> Iterator[tuple[int, list[str] | None]]:
-    """The number and the cells of each line that is not empty; None where a quotation mark is not closed in it."""
+def _rows(lines: Lines, sign: str, quote: str | None, before: int) -> Iterable[tuple[int, list[str] | None]]:
+    """The number and the cells of each line that is not empty; None where a quotation mark is not closed in it.
+
+    Where that is so of many lines, cells hold line breaks: then of each row the number of its first line.
+    """
+    found = list(_line_by_line(lines, sign, quote, before))
+    if sum(row is None for _, row in found) <= (1 - _MOST_AGREE) * len(found):
+        return found
+    return list(_across_lines(lines, sign, quote, before))
+
+
+def _across_lines(lines: Lines, sign: str, quote: str | None, before: int) -> Iterator[tuple[int, list[str] | None]]:
+    rows, last = csv.reader(iter(lines), delimiter=sign, quotechar=quote, strict=True), 0
+    with suppress(csv.Error):  # the last row may go on below the lines that are looked at
+        for row in rows:
+            if row:
+                yield before + last + 1, row
+            last = rows.line_num
+
+
+def _line_by_line(lines: Lines, sign: str, quote: str | None, before: int) -> Iterator[tuple[int, list[str] | None]]:
     for number, line in enumerate(lines, before + 1):
         if line.strip("\r\n"):
             try:

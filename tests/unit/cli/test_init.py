@@ -183,7 +183,18 @@ def test_a_marker_names_no_column():
     assert run("t.csv").exit_code == 2
 
 
-@pytest.mark.parametrize("name", ["t.txt", "t.dat", "t"])
+def test_cells_of_several_lines_are_found_and_asked_about():
+    written("t.csv", "id§sex§note", lambda k: f'{k // 2}§{"FM"[k % 2]}§"Zoë\n{k} kg"')
+    draft = drafted("t.csv")
+    assert "line_breaks: FILL IN" in draft and "sex: {values: FILL IN" in draft and "header" not in draft
+
+
+def test_a_sign_of_nothing_in_a_cell_is_no_other_encoding():
+    written("t.csv", "id§sex", lambda k: f"{k // 2}§{'FM'[k % 2]}" + "\0" * (k == 9))
+    assert "encoding" not in drafted("t.csv")
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t"])
 def test_a_file_of_any_name_says_what_separates_its_cells(name):
     written(name, "id§sex§age", lambda k: f"{k // 2}§{'FM'[k % 2]}§{k}")
     assert 'separator: ","' in drafted(name)
