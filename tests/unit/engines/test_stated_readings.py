@@ -274,7 +274,7 @@ def test_a_line_that_names_no_column_of_the_policy_is_not_shown(file: str, tmp_p
 @pytest.mark.parametrize("cell", ["1 500\u00a0000", "1'500 000", "1\u2009500", "15 00"])
 def test_one_sign_stands_between_thousands(cell: str) -> None:
     with pytest.raises(DataError, match="outside"):
-        counted({"x": [cell]}, {"x": {"range": [0, 2e6], "step": 100}}, {"thousands": " "})
+        counted({"x": [cell]}, {"x": {"range": [0, 2000000], "step": 100000}}, {"thousands": " "})
 
 
 def test_line_breaks_are_warned_of() -> None:
