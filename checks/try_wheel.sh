@@ -20,8 +20,8 @@ cd "$place"
 "$dxgeom" plan clinic/policy.yaml clinic/queries.yaml
 "$dxgeom" report clinic/policy.yaml clinic/queries.yaml --spend 0.5 -o report.html
 "$dxgeom" release clinic/policy.yaml clinic/patients.csv clinic/queries.yaml --ledger clinic.db --spend 0.5
-"$dxgeom" init clinic/patients.csv --values gender=M,F --values native=Yes,No --public-values age -o mine.yaml
-"$dxgeom" check mine.yaml
+"$dxgeom" init clinic/patients.csv --one-row-each --values gender=M,F --values native=Yes,No --public-values age -o mine.yaml
+"$dxgeom" check mine.yaml --table clinic/patients.csv
 "$dxgeom" --show-completion bash | grep -q dxgeom
 # Without an extra, one sentence says how to install it.
 "$(dirname "$dxgeom")/python" - <<'PYTHON'
