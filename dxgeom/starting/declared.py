@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -67,7 +68,12 @@ Declared: TypeAlias = Values | Numbers | Days | Months | Chapters
 
 def values_of(text: str) -> Values:
     """The words in a list with commas, each once."""
-    return Values(tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip())))
+    return each_once(text.split(","))
+
+
+def each_once(words: Iterable[str]) -> Values:
+    """These words without blanks at their ends, each once."""
+    return Values(tuple(dict.fromkeys(word.strip() for word in words if word.strip())))
 
 
 def ends_of(text: str, *, whole: bool) -> Numbers | Days:

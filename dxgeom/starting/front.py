@@ -11,7 +11,7 @@ from dxgeom.arguments import WHOLE, require, words_of
 from dxgeom.errors import DataError, WrongArgument
 from dxgeom.planner.amounts import exact_amount
 from dxgeom.starting.choices import Wishes, chosen_alone
-from dxgeom.starting.declared import Declared, ends_of, values_of
+from dxgeom.starting.declared import Declared, each_once, ends_of
 from dxgeom.starting.drafts import Draft
 from dxgeom.starting.form import FormDoubt, Said
 from dxgeom.starting.tables import found_of
@@ -60,9 +60,7 @@ def init(
     for what, given in (("values", values), ("ranges", ranges)):
         require(given, (Mapping, NoneType), what, "give what there can be by the name of its column")
     require(epsilon, (*WHOLE, float, str, Fraction), "epsilon", "give a positive number such as 0.5")
-    declared: dict[str, Declared] = {
-        name: values_of(",".join(_named(words, "values"))) for name, words in (values or {}).items()
-    }
+    declared: dict[str, Declared] = {name: each_once(_named(words, "values")) for name, words in (values or {}).items()}
     for name, text in (ranges or {}).items():
         require(text, str, "ranges", 'write both ends, as in "0:110"')
         declared[name] = ends_of(text, whole=False)

@@ -307,6 +307,11 @@ def test_typed_tables_frames_and_compressed_files(kind):
     assert "user" in dx.init(given).policy.partition("people: FILL IN")[2].partition("\n")[0]
 
 
+def test_a_word_may_hold_a_comma_where_words_are_a_list():
+    draft = dx.init(pa.table({"answer": ["no, never"]}), one_row_each=True, values={"answer": ["yes", "no, never"]})
+    assert dx.parse_policy(draft.policy).universe.attributes[0].labels == ("yes", "no, never")
+
+
 def test_people_are_said_in_three_ways():
     written("t.csv", "user§house§age", lambda k: f"{k // 2}§{k // 4}§{k}")
     assert "people: {column: [house, user], count: once}" in drafted("t.csv", "--person", "house", "--person", "user")

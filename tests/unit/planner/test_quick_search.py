@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.errors import CertificateRefused
+from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.comparing.floors import is_large
+from dxgeom.planner.comparing.quick_search import QuickSearch
 from dxgeom.planner.comparing.some_differences import laplace_floor, turned_laplace_glimpse, with_some
 from dxgeom.planner.objectives.objective import Objective
 
@@ -54,10 +55,17 @@ def test_what_cannot_pay_is_not_built_and_the_table_says_by_how_much() -> None:
     assert plan.mechanism.name == "gaussian-with-jumps"
     assert told["laplace"].predicted_mse is None
     assert "times the least total MSE found" in told["laplace"].reason
-    assert "times the least total MSE found" in told["rotated-laplace"].reason
+    assert "it has at least" in told["rotated-laplace"].reason
     assert "beyond 12 dimensions" in told["block-hulls"].reason
     assert told["epsilon-dp"].predicted_mse is not None
     assert plan.loss <= dx.plan(*random_counts(0), mechanism="laplace").loss
+
+
+def test_where_a_search_is_too_much_work_where_it_would_begin_decides_and_its_space_is_not_built() -> None:
+    shared = CandidateBuilder(sensitivity_of(*asked(np.random.default_rng(0).integers(0, 2, (60, RECORDS)))))
+    with pytest.raises(TooLarge, match="its search would begin at"):
+        QuickSearch(shared).require_worth_building("rotated-laplace", (), least=1.0)
+    assert "_search_space" not in vars(shared)
 
 
 def test_laplace_noise_is_built_where_it_is_the_best() -> None:
