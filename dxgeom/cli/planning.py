@@ -17,6 +17,7 @@ from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.metrics.data_set import DataSet
+    from dxgeom.metrics.verification import VerifiedMetric
     from dxgeom.planner.plan import Plan
     from dxgeom.policy.policy import Policy
 
@@ -38,13 +39,14 @@ def planned(
     records: int | None,
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
+    ready: Callable[[Policy, VerifiedMetric], None] | None = None,
     **options: Any,
 ) -> tuple[Plan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
-    compared. ``options``: of :func:`dxgeom.plan`, None where left out; ``ready`` is handed the policy and its
-    metric before anything is planned, and may refuse.
+    compared. ``ready`` is handed the policy and its metric before anything is planned, and may refuse. ``options``: of
+    :func:`dxgeom.plan`, None where left out.
     Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
     from dxgeom.planner.choose import plan
@@ -55,7 +57,6 @@ def planned(
     policy_read = load_policy(policy)
     print_warnings(policy_read)
     asked = load_queries(queries, policy_read, records)
-    ready = options.pop("ready", None)
     said = {name: option for name, option in options.items() if option is not None}
     search = Search(**{name: said.pop(name) for name in ("coarse_facets", "published") if name in said})
     thorough = not said.pop("quick", False)
@@ -73,16 +74,17 @@ def plan_to_release(
     spend: Fraction | None,
     records: int | None,
     data_set: DataSet | None,
+    ready: Callable[[Policy, VerifiedMetric], None] | None = None,
     **options: Any,
 ) -> tuple[Plan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
-    all but perhaps the spend. ``options``: as :func:`planned`'s.
+    all but perhaps the spend. ``ready`` and ``options``: as :func:`planned`'s; a plan file has nothing to be ready for.
 
     Raises: PlanError, UnsupportedCombination, and as :func:`planned`; typer.BadParameter where a file or the spend is
     missing.
     """
     if queries is not None:
-        chosen = planned(policy, queries, records, data_set, spend, **options)[0].uninterrupted()
+        chosen = planned(policy, queries, records, data_set, spend, ready, **options)[0].uninterrupted()
         least = chosen.least_spend if spend is None and chosen.wants_errors else None
         if spend is None and least is None:
             raise typer.BadParameter(

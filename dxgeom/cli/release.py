@@ -167,18 +167,14 @@ def release(
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
     agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint))
     with refusals(output):
-        how: dict[str, Any] = {
-            "objective": objective.value,
-            "errors": errors_of(error),
-            "coarse_facets": coarse_facets,
-            "quick": quick,
-        }
+        how = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets, "quick": quick}
+        ready = None
         if book is not None:
             looks = queries is not None and not drop_outside and key is None  # a plan file is read before its table
             read = (count_column, quiet_data) if looks else None
             _require_there(data, read)
-            how["ready"] = partial(_require_ready, policy, data, book, read)
-        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, mechanism=mechanism, **how)
+            ready = partial(_require_ready, policy, data, book, read)
+        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, ready, mechanism=mechanism, **how)
         agreement.check(chosen, amount)
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:

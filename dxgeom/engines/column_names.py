@@ -104,8 +104,12 @@ class PublicRange:
 
 def plain_text(word: str) -> str:
     """Small letters without accents."""
+    return _without_accents(word).lower()
+
+
+def _without_accents(word: str) -> str:
     letters = unicodedata.normalize("NFKD", word.replace("ß", "ss").replace("ł", "l"))
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)).lower()
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -114,9 +118,7 @@ def words_of(name: str) -> tuple[str, ...]:
     >>> words_of("Pat-Nr"), words_of("patientId")
     (('pat', 'nr', 'patnr'), ('patient', 'id', 'patientid'))
     """
-    spaced = unicodedata.normalize("NFKD", name.replace("ß", "ss").replace("ł", "l"))
-    spaced = "".join(letter for letter in spaced if not unicodedata.combining(letter))
-    parts = tuple(part.lower() for part in _PARTS.findall(spaced))
+    parts = tuple(part.lower() for part in _PARTS.findall(_without_accents(name)))
     return parts if len(parts) < 2 else (*parts, "".join(parts))
 
 

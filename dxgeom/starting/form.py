@@ -94,11 +94,11 @@ def form_of(path: Path, said: Said) -> TextForm:
     first = 1 if obeyed else 0
     sign = said.separator or (obeyed[1].replace("\\t", "\t") if obeyed else None)
     split = _split_of(lines[first:], sign, path)
-    rows = [(number, row) for number, row in _rows(lines[first:], split.separator, split.quote, first)]
+    rows = list(_rows(lines[first:], split.separator, split.quote, first))
     fitting = [(number, row) for number, row in rows if row is not None and len(row) == split.width]
     each = _line_by_line(lines[first:], split.separator, split.quote, first)
     broken = next((number for number, row in each if row is None), None)
-    header, names = _header(fitting, said, split.width, path, plain=encoding is not None or _is_ascii(lines, fitting))
+    header, names = _header(fitting, said, split.width, path, plain=encoding is not None or _is_ascii(fitting))
     ragged = sum(row is not None and len(row) != split.width for number, row in rows if number > (header or 0))
     names = _require_names(names, header, path)
     return TextForm(encoding, split.separator, split.quote, header, names, broken, ragged)
@@ -252,7 +252,7 @@ def _line_by_line(lines: Lines, sign: str, quote: str | None, before: int) -> It
                 yield number, None
 
 
-def _is_ascii(lines: Lines, fitting: list[tuple[int, list[str]]]) -> bool:
+def _is_ascii(fitting: list[tuple[int, list[str]]]) -> bool:
     return all(cell.isascii() for cell in fitting[0][1])
 
 

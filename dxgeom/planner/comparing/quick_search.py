@@ -12,6 +12,8 @@ import numpy as np
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.shapes.rotated_axes import QUICK as EFFORT
+from dxgeom.metrics.changes import ListedChanges
+from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import NORMAL_KINDS, names
 from dxgeom.planner.comparing.floors import is_large
@@ -67,13 +69,19 @@ class QuickSearch:
         if space.dimension > _DIMENSIONS:
             if name != "rotated-laplace":
                 raise TooLarge(f"beyond {_DIMENSIONS} dimensions it takes longer than a quick plan may")
-            work = EFFORT.work + _TURNS * len(self.shared.search_space.points) * space.dimension**2
+            work = EFFORT.work + _TURNS * self._differences * space.dimension**2
             if work > _CEILING and self._glimpsed > _PROMISING * least:
                 raise TooLarge(f"its search would begin at {self._glimpsed / least:.3g} times the least {title} found")
 
     @cached_property
     def _some(self) -> CandidateBuilder:
         return with_some(self.shared)
+
+    @property
+    def _differences(self) -> int:
+        """How many there are, of which a search looks at all or at so many that its work is above any ceiling."""
+        changes = self.shared.sensitivity.changes
+        return changes.count if isinstance(changes, ListedChanges | PairedChanges) else 0
 
     @cached_property
     def _laplace_floor(self) -> float:
