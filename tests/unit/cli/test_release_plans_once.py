@@ -29,11 +29,11 @@ ROWS = [f"{'FM'[k % 2]},{k % 9 * 10}" for k in range(40)]
 FORMS = [(), ("--format", "json"), ("--format", "csv"), ("--id", "november", "--purpose", "report")]
 DOORS = {
     "dxgeom.planner.choose": ("plan", "plan_of_answers", "objective_of"),
-    "dxgeom.planner.quantile_plan": ("plan_quantiles",),
+    "dxgeom.planner.quantile_plan": ("choice_between",),
     "dxgeom.planner.comparing.comparison": ("build",),
     "dxgeom.planner.comparing.considered": ("build",),
 }
-"""Where planning is entered, and where a candidate is built, by module."""
+"""Where planning is entered, a candidate is built, and a form of quantiles chosen, by module."""
 
 
 @pytest.fixture
@@ -107,4 +107,4 @@ def test_a_release_from_a_plan_file_never_plans(files: Path, entered: Counter[st
 
 def test_a_release_of_quantiles_plans_exactly_once(files: Path, entered: Counter[str]) -> None:
     release(files, "quantiles.yaml")
-    assert entered == {"plan": 1, "plan_quantiles": 1}
+    assert entered == {"plan": 1, "choice_between": 1}
