@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from reference.nasty_cells import NASTY, Nasty
-from services.tables import SERVERS, PostgresTables
+from services.tables import SERVERS, PostgresTables, of_sqlite
 
 import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
@@ -69,8 +69,6 @@ def relation_of(case: Nasty, folder: Path, *_: Any) -> Any:
 
 
 def sqlite_of(case: Nasty, folder: Path, *_: Any) -> Any:
-    import ibis
-
     file, kind = folder / f"{next(_NUMBERS)}.db", case.postgres_type.replace("timestamptz", "timestamp")
     floats, cell = pa.types.is_floating(case.kind), case.sqlite if case.sqlite != "" else None
     sound = [float(one) if floats else one for one in case.sound]
@@ -79,7 +77,7 @@ def sqlite_of(case: Nasty, folder: Path, *_: Any) -> Any:
     connection.executemany("INSERT INTO kept VALUES (?, ?, ?)", zip(PEOPLE, PEOPLE, [*sound, cell], strict=True))
     connection.commit()
     connection.close()
-    return ibis.sqlite.connect(file).table("kept")
+    return of_sqlite(file, "kept")
 
 
 def postgres_of(case: Nasty, folder: Path, postgres: Any) -> Any:

@@ -47,9 +47,19 @@ def as_relation(table: pa.Table, folder: Path) -> Any:
 _FORGOTTEN: list[sqlite3.Connection] = []
 
 
-def as_sqlite(table: pa.Table, folder: Path) -> Any:
+def of_sqlite(file: Path, name: str) -> Any:
+    """A table of a file that Ibis opens. It leaves the file open, of which Python warns from 3.13 on; and it may be
+    forgotten in a thread that must not close it."""
     import ibis
 
+    opened = ibis.sqlite.connect(file)
+    weakref.finalize(opened, _FORGOTTEN.append, opened.con)
+    while _FORGOTTEN:
+        _FORGOTTEN.pop().close()
+    return opened.table(name)
+
+
+def as_sqlite(table: pa.Table, folder: Path) -> Any:
     name = f"table{next(_NUMBERS)}"
     columns = ", ".join(f'"{field.name}" {_sqlite_type(field.type)}' for field in table.schema)
     rows = zip(*(map(_as_sqlite_keeps, column.to_pylist()) for column in table.columns), strict=True)
@@ -57,12 +67,7 @@ def as_sqlite(table: pa.Table, folder: Path) -> Any:
         connection.execute(f"CREATE TABLE {name} ({columns})")
         connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * table.num_columns)})", rows)
         connection.commit()
-    opened = ibis.sqlite.connect(folder / f"{name}.db")
-    # Ibis leaves it open, of which Python warns from 3.13 on. It may be forgotten in a thread that must not close it.
-    weakref.finalize(opened, _FORGOTTEN.append, opened.con)
-    while _FORGOTTEN:
-        _FORGOTTEN.pop().close()
-    return opened.table(name)
+    return of_sqlite(folder / f"{name}.db", name)
 
 
 def as_spark(session: Any, table: pa.Table, folder: Path) -> Any:

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.workbooks import write_workbook
+from services.tables import of_sqlite
 
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError
@@ -66,14 +67,12 @@ def to_parquet(columns: dict[str, list[str]], path: Path) -> Any:
 
 
 def to_sqlite(columns: dict[str, list[str]], path: Path) -> Any:
-    import ibis
-
     with sqlite3.connect(path / "a.db") as connection:
         connection.execute(f"CREATE TABLE kept ({', '.join(f'{name} TEXT' for name in columns)})")
         places = ", ".join("?" for _ in columns)
         connection.executemany(f"INSERT INTO kept VALUES ({places})", list(zip(*columns.values(), strict=True)))
     connection.close()
-    return ibis.sqlite.connect(path / "a.db").table("kept")
+    return of_sqlite(path / "a.db", "kept")
 
 
 TABLES: dict[str, Callable[[dict[str, list[str]], Path], Any]] = {

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,7 @@ def test_a_file_that_was_altered_is_not_moved(postgres: Any, old: tuple[str, dic
     import sqlite3
 
     path, place = old[0], postgres.new_ledger()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP TRIGGER entries_stay_on_UPDATE")
         connection.execute("UPDATE entries SET purpose = 'another' WHERE number = 1")
     with pytest.raises(LedgerError, match="altered"):
