@@ -160,7 +160,7 @@ def tables() -> None:
     family = family_of(ADULT, asked)
     began = time.process_time()
     found = best_gaussian_scales(MarginalQuestion(family, np.full(len(ADULT), math.inf), 1.0, np.ones(len(asked))))
-    own = math.sqrt(found.value / float(family.cells[family.asked].sum()))
+    own = math.sqrt(found.value / float(family.cells[family.workload_sets].sum()))
     took = time.process_time() - began
     print(
         f"\nAdult, all tables of up to three attributes: HDMM published {ADULT_MARGINALS}, marginal-gaussian {own:.4f}"

@@ -44,8 +44,10 @@ def alone(question: MarginalQuestion) -> float:
     """The least total error of independent Laplace noise in the tables asked for."""
     family, budgets = question.family, question.laplace_budgets
     place = {number: row for row, number in enumerate(question.measurable.tolist())}
-    rows = [place[number] for number in family.asked.tolist()]
-    return least_cost_rates(Budgets(budgets.shares[rows], budgets.limits), 2 * family.cells[family.asked], 2).value
+    rows = [place[number] for number in family.workload_sets.tolist()]
+    return least_cost_rates(
+        Budgets(budgets.shares[rows], budgets.limits), 2 * family.cells[family.workload_sets], 2
+    ).value
 
 
 def errors() -> None:
@@ -82,7 +84,7 @@ def published() -> None:
             asked = [one for way in ways for one in itertools.combinations(range(len(sizes)), way)]
             nothing = np.full(len(sizes), math.inf)
             question = MarginalQuestion(family_of(sizes, asked), nothing, 1.0, np.ones(len(asked)))
-            cells = question.family.cells[question.family.asked].sum()
+            cells = question.family.cells[question.family.workload_sets].sum()
             found = math.sqrt(best_gaussian_scales(question).value / cells)
             print(f"| {name} | {'up to 3' if len(ways) > 1 else ways[0]}-way | {figure:.3f} | {found:.3f} |")
 
@@ -142,7 +144,9 @@ def end_to_end(ways: int, release: bool) -> None:
     queries = MarginalQueries.of(policy.universe, ways=ways)
     plan = plan_tables(metric, queries, mechanism="marginal-gaussian")
     took = time.perf_counter() - began
-    print(f"{ways}-way: {len(queries.asked):,} tables, {queries.count:,} cells: planned in {took:.2f} s", end="")
+    print(
+        f"{ways}-way: {len(queries.attribute_sets):,} tables, {queries.count:,} cells: planned in {took:.2f} s", end=""
+    )
     print(f", within {plan.gap - 1:.1e} of the bound")
     if release:
         with tempfile.TemporaryDirectory() as folder:

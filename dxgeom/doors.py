@@ -13,7 +13,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-_MOVED: Final = {
+from dxgeom.old_names import warn_of
+
+OLD: Final = {
     **dict.fromkeys(
         ("dxgeom.one_secret", *(f"dxgeom.mechanisms.{room}" for room in ("finite", "metric_space", "statistics"))),
         "dxgeom.lab",
@@ -23,8 +25,11 @@ _MOVED: Final = {
         for name in ("PrivacyLevel", "is_private", "most_hidden", "most_learned", "posterior", "privacy_level")
     },
     "dxgeom.report.adjacent_outputs_picture": "dxgeom.lab.adjacent_outputs_picture",
+    "dxgeom.report.shadows_picture": "dxgeom.report.projections_picture",
+    "dxgeom.disclosure.told": "dxgeom.disclosure.disclosed_loss",
+    "dxgeom.privacy.currency_of": "dxgeom.privacy.privacy_measure_of",
 }
-"""What was documented by another name: that still leads there, and no list has it."""
+"""What was documented by another name: that still leads there for one version, and no list has it."""
 
 
 class Doors(NamedTuple):
@@ -46,8 +51,9 @@ def doors_of(room: str, source: str) -> Doors:
             if module == room:  # a room inside this one
                 return import_module(f"{room}.{original}")
             return getattr(import_module(module), original)
-        if moved := _MOVED.get(f"{room}.{name}"):
-            home, _, last = moved.rpartition(".")
+        if anew := OLD.get(f"{room}.{name}"):
+            warn_of(f"{room}.{name}", anew)
+            home, _, last = anew.rpartition(".")
             return getattr(import_module(home), last)
         raise AttributeError(f"{room} has no '{name}'" + _nearest(name, room, source))
 

@@ -50,7 +50,7 @@ def draw_solids(folder: Path) -> None:
     curved = statistics.polynomial_statistic([X, Y], {"x": {("x",): 1}, "xx": {("x", "x"): 2}, "xy": {("x", "y"): 1}})
     body, law, steps = parts(dx.statistic_mechanism(curved, "hull", dx.geometry.EnclosureLimits(0.0005)))
     names = ("sum of x", "sum of 2x²", "sum of xy")
-    dx.report.shadows_picture(body, law, steps, names, folder / "shadows.png")
+    dx.report.projections_picture(body, law, steps, names, folder / "shadows.png")
     dx.report.solid_picture(body, steps, names, folder / "curved-hull.png")
 
 

@@ -284,7 +284,7 @@ def _of_tables(mechanism: CountsWithNoise, number: int) -> CountedBlock:
 
 
 def _of_boxes(mechanism: BoxMechanism, number: int) -> CountedBlock:
-    columns, levels, axes, along = mechanism.told.columns, mechanism.question.blocks[number], [], []
+    columns, levels, axes, along = mechanism.merged.columns, mechanism.question.blocks[number], [], []
     for column, factor, level in zip(columns, mechanism.factors, levels, strict=True):
         if level:
             axes.append(column.axis)

@@ -360,9 +360,9 @@ def gap_in_tables(mechanism: AdditiveMechanism, factors: NDArray[np.float64] | N
     costs = np.ones(len(mechanism.ideal_variances)) if factors is None else factors
     weighted = mechanism.ideal_variances * costs
     value = float(weighted.max() if worst else weighted.sum()) * (1 + len(weighted) * 2.0**-44)
-    shares = space.family.cells[space.family.asked] * len(space.costs) if worst else np.ones(len(space.costs))
+    shares = space.family.cells[space.family.workload_sets] * len(space.costs) if worst else np.ones(len(space.costs))
     question = MarginalQuestion.under(
-        space.family, space.promise.most, space.promise.presence, space.least_costs / shares
+        space.family, space.distance_bounds.most, space.distance_bounds.presence, space.least_costs / shares
     )
     prices = least_cost_rates(question.gaussian_budgets, question.weights[question.protected], 1).prices
     with ctx.workprec(_TABLE_PRECISION):
@@ -374,12 +374,12 @@ def gap_in_tables(mechanism: AdditiveMechanism, factors: NDArray[np.float64] | N
 def _bound(space: MarginalSpace, question: MarginalQuestion, prices: list[float]) -> arb:
     """(Σ_S √(w_S·y_S))²/Σ μ_k·ε_k², in balls."""
     sizes, paid = space.family.sizes.tolist(), {}
-    limits: list[Fraction | None] = [*space.promise.most, space.promise.presence]
+    limits: list[Fraction | None] = [*space.distance_bounds.most, space.distance_bounds.presence]
     for place, price in zip(question.limited.tolist(), prices, strict=True):
         paid[place] = arb(price)
     spent = sum((price * _ball(limits[place]) ** 2 for place, price in paid.items()), arb(0))
     weights: dict[int, Fraction] = {}
-    for number, cost in zip(space.family.asked.tolist(), question.costs.tolist(), strict=True):
+    for number, cost in zip(space.family.workload_sets.tolist(), question.costs.tolist(), strict=True):
         own = space.family.members_of(number)
         for mask in range(1 << len(own)):
             inside = tuple(a for bit, a in enumerate(own) if mask >> bit & 1)

@@ -71,7 +71,7 @@ def audit_hull(body: SymmetricPolytope, seconds: float = SECONDS) -> HullAudit:
             f"hulls are checked again up to {MOST_VERTICES:,} vertices and {MOST_FACETS:,} facets; this one has "
             f"{len(corners):,} and {len(claimed):,}"
         )
-    answer = _asked(corners, seconds)
+    answer = _facets_by_own_process(corners, seconds)
     found = {tuple(facet) for facet in answer.facets}
     for facet in sorted(found - claimed):
         if not _supports(corners, facet):
@@ -113,7 +113,7 @@ def _supports(corners: NDArray[Any], facet: Facet) -> bool:
     return all(heights[place, 0] == 1 if place in facet else heights[place, 0] < 1 for place in range(len(corners)))
 
 
-def _asked(corners: NDArray[Any], seconds: float) -> FoundFacets:
+def _facets_by_own_process(corners: NDArray[Any], seconds: float) -> FoundFacets:
     """What ``double_description`` answers, run by this interpreter with this path."""
     largest = int(np.abs(corners).max())
     question = json.dumps({"points": [[str(Fraction(entry, largest)) for entry in row] for row in corners.tolist()]})

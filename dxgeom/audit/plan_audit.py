@@ -116,7 +116,7 @@ def require_boxes(mechanism: BoxMechanism, noisy: Mapping[int, NoisyBlock], chan
 def _cells(mechanism: Any, change: RandomChange) -> Numbers:
     """The tables that the mechanism reads, of these records, cell by cell."""
     found = []
-    for asked in mechanism.queries.asked:
+    for asked in mechanism.queries.attribute_sets:
         columns = [mechanism.queries.columns[place] for place in asked]
         table = change.margin([one.axis for one in columns])
         for place, one in enumerate(columns):

@@ -118,7 +118,7 @@ class _Rules:
     @cached_property
     def _table(self) -> list[list[Enclosure]]:
         size = self.policy.universe.size
-        return [[self._stated(i, j) for j in range(size)] for i in range(size)]
+        return [[self._smallest_bound(i, j) for j in range(size)] for i in range(size)]
 
     def _between(self, place: int, a: int, b: int) -> Enclosure:
         key = (place, a, b)
@@ -233,11 +233,11 @@ class _Rules:
                 near[record].update(records)
         found = []
         for record, others in enumerate(near):
-            bounds = [(other, self._stated(record, other)) for other in sorted(others - {record})]
+            bounds = [(other, self._smallest_bound(record, other)) for other in sorted(others - {record})]
             found.append(tuple([(other, bound[side]) for other, bound in bounds] for side in (0, 1)))
         return found
 
-    def _stated(self, i: int, j: int) -> Enclosure:
+    def _smallest_bound(self, i: int, j: int) -> Enclosure:
         """The smallest bound that any rule states for two records: on the attributes they differ in, or on all."""
         if self.policy.universe.absent in (i, j):
             return self.presence, self.presence
@@ -247,5 +247,5 @@ class _Rules:
         if len(apart) == 1:
             stated = self._between(*apart[0])
             low, high = min(low, stated[0]), min(high, stated[1])
-        together = self.several.stated({place: (a, b) for place, a, b in apart}) if apart else (low, high)
+        together = self.several.smallest_bound({place: (a, b) for place, a, b in apart}) if apart else (low, high)
         return min(low, together[0]), min(high, together[1])

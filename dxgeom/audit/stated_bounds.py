@@ -204,7 +204,7 @@ class Several:
     attributes: tuple[Attribute, ...]
     joint: tuple[JointBound, ...]
 
-    def stated(self, moves: Moves) -> Enclosure:
+    def smallest_bound(self, moves: Moves) -> Enclosure:
         """The smallest bound for two records that differ by these moves."""
         all_of_it = frozenset(moves)
         found = [self._of(place, moves) for place, names in enumerate(self.places) if all_of_it <= names]

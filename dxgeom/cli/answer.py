@@ -142,7 +142,7 @@ def _print(released: Release[SecretAnswer]) -> None:
         print_lines(
             [
                 f"{released.mechanism.account.policy_name}: about one secret{made_up}",
-                f"answer     {released.answer.told}",
+                f"answer     {released.answer.in_words}",
                 f"mechanism  {released.mechanism.name}",
                 *(f"error      {said}" for said in released.answer.errors),
                 *account_lines(released),

@@ -169,7 +169,7 @@ def _write(history: History, ledger: str, entry: int | None, target: Path) -> No
 def _show_text(history: History) -> None:
     cap = history.data_set.budget
     all_spent = "" if cap is None else f"; budget for all policies together {plain(cap)}"
-    how = "; squares of spends add up" if history.currency.squares else ""
+    how = "; squares of spends add up" if history.privacy_measure.squares else ""
     print_lines([about(history) + all_spent + how, ""])
     accounts = [
         (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
@@ -201,7 +201,7 @@ def _show_json(history: History) -> None:
         {
             "policy": history.accounts[number - 1].policy_name,
             "fingerprint": history.accounts[number - 1].policy_fingerprint,
-            "currency": history.accounts[number - 1].currency,
+            "currency": history.accounts[number - 1].privacy_measure,
             "budget": str(history.accounts[number - 1].budget),
             "edition": edition,
             "spent": str(spent),

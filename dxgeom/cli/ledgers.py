@@ -10,7 +10,7 @@ import typer
 
 from dxgeom.cli.options import data_set_of
 from dxgeom.cli.terminal import print_table, print_warnings
-from dxgeom.privacy.currencies import currency_of
+from dxgeom.privacy.measures import privacy_measure_of
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def left(history: History) -> list[tuple[int, str | None, Fraction, Fraction]]:
         editions = dict.fromkeys(entry.edition for entry in charged) if history.disjoint and charged else {None: None}
         for edition in editions:
             last = [entry for entry in charged if not history.disjoint or entry.edition == edition]
-            currency = currency_of(account.currency)
+            currency = privacy_measure_of(account.privacy_measure)
             whole = currency.counted(account.budget)
             remaining = last[-1].counted_remaining if last else whole
             spent = currency.spend_above(whole - remaining)
@@ -134,7 +134,7 @@ def opened(ledger: str, policy: Path, data_set: DataSet | None) -> Ledger:
         data_set=account.data_set,
         policy=stated,
         alike=account.alike,
-        currency=account.currency,
+        privacy_measure=account.privacy_measure,
     )
     kept.open_account()
     return kept

@@ -110,15 +110,15 @@ def _plan_one(
     queries: Path,
     records: int | None,
     spend: Fraction | None,
-    said: dict[str, Any],
+    options: dict[str, Any],
     level: float,
     target: Path | None,
     output: Format,
 ) -> None:
     if target is not None:
         check_new(target)
-    chosen, compiled = planned(policy, queries, records, spend=spend, **said)
-    kept = {} if target is None else _kept(chosen, target, compiled, spend)
+    chosen, compiled = planned(policy, queries, records, spend=spend, **options)
+    kept = {} if target is None else _saved(chosen, target, compiled, spend)
     seek_bound(chosen)
     _show(chosen.overview(spend, level), output, kept)
     if chosen.interrupted is not None:
@@ -205,7 +205,7 @@ def _refuse_for_several(
         raise UnsupportedCombination(f"--{option} is about one plan: give one queries file")
 
 
-def _kept(
+def _saved(
     plan: Plan,
     target: Path,
     policy: Policy,

@@ -63,7 +63,7 @@ def planned(
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
     if ready is not None:
         ready(policy_read, metric)
-    with _told() as progress:
+    with _progress() as progress:
         chosen = plan(metric, asked, spend=spend or 1, progress=progress, search=search, thorough=thorough, **said)
     return chosen, policy_read
 
@@ -109,14 +109,14 @@ def seek_bound(chosen: Plan) -> None:
     """The lower bound, where it is told with a plan of noise on a list of queries; who interrupts this search is shown
     the plan without it."""
     if chosen.answers_a_list and chosen.comparison.bound_at_hand:
-        with _told() as progress:
+        with _progress() as progress:
             if progress is not None:
                 progress("a bound on all noise")
             chosen.comparison.seek_bound()
 
 
 @contextmanager
-def _told() -> Iterator[Callable[[str], None] | None]:
+def _progress() -> Iterator[Callable[[str], None] | None]:
     """A line on standard error about what is being built, or a line now and then where nobody is looking."""
     from dxgeom.progress_line import ProgressLine, begun_by_a_kernel
 

@@ -70,7 +70,7 @@ def report(
         if diff:
             page = _differences(policy, queries)
         else:
-            loaded, chosen, amount, digest = _asked(policy, queries, plan, records, spend)
+            loaded, chosen, amount, digest = _policy_and_plan(policy, queries, plan, records, spend)
             page = _page(loaded, chosen, amount, digest, ledger, release or [])
         if write is not None:
             write(page.html())
@@ -80,7 +80,7 @@ def report(
             print_json(page.as_dict() if target is None else {"file": str(target), "digest": page.digest})
 
 
-def _asked(
+def _policy_and_plan(
     policy: Path, queries: Path | None, plan: Path | None, records: int | None, spend: Fraction | None
 ) -> tuple[Policy, Plan | None, Fraction | None, str | None]:
     """The policy, and the plan for its queries or from a file, with its spend and digest."""

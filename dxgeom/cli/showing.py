@@ -27,7 +27,7 @@ from dxgeom.cli.terminal import (
     unshown,
 )
 from dxgeom.errors import AlreadyCharged, DataError, DxgeomError
-from dxgeom.privacy.currencies import PURE
+from dxgeom.privacy.measures import PURE
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import ONE_ROW, PUBLIC_NUMBER
 
@@ -122,7 +122,7 @@ def kept_safe(released: Release[Any]) -> Iterator[None]:
     A full disk, a closed pipe, a lost terminal or a mistake of dxgeom ends with the exit code of stored answers.
     Raises: AlreadyCharged; a mistake as it is, with that exit code.
     """
-    booking = released.booking
+    booking = released.receipt
     where = f"the answers are safe in entry {booking.entry}: {booking.command}" if booking else "nothing was spent"
     try:
         yield
@@ -245,8 +245,8 @@ def _print(released: Release[Any], bars: Bars) -> None:
 
 def account_lines(released: Release[Any]) -> list[str]:
     """What was spent, and where that is written down."""
-    budget, booking = released.mechanism.account.budget, released.booking
-    currency = released.mechanism.account.currency
+    budget, booking = released.mechanism.account.budget, released.receipt
+    currency = released.mechanism.account.privacy_measure
     how = "" if currency == PURE else f" ({currency}: squares add up)"
     spent = f"{plain(released.spent)}, remaining {plain(released.remaining)} of {plain(budget)}{how}"
     if booking is None:

@@ -11,11 +11,10 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.disclosure.all_releases import (
-        Told as Told,
-        ToldOfAttribute as ToldOfAttribute,
+        DisclosedLoss as DisclosedLoss,
+        AttributeLoss as AttributeLoss,
         disclosed_loss as disclosed_loss,
-        told as told,
     )
-    from dxgeom.disclosure.curves import ToldCurve as ToldCurve, ToldPoint as ToldPoint
+    from dxgeom.disclosure.curves import LossCurve as LossCurve, LossPoint as LossPoint
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -15,17 +15,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
-from warnings import warn
 
 from dxgeom.disclosure.contributions import Spread, contributions, spread
-from dxgeom.disclosure.curves import Noise, ToldCurve, curve_of_entries
+from dxgeom.disclosure.curves import LossCurve, Noise, curve_of_entries
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.book import KeptAccount
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.history import History
+from dxgeom.old_names import OldName
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.policy import Policy
-from dxgeom.privacy.currencies import PURE, Privacy
+from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import MOVER, People
 from dxgeom.universe.wording import shown
@@ -37,25 +37,26 @@ _ROUNDING: Final = 1e-9
 
 @final
 @dataclass(frozen=True)
-class ToldOfAttribute:
+class AttributeLoss:
     """About records that the policy tells apart by one attribute only.
 
-    ``told``: *rounded up*; ∞ where it may have been told exactly. ``pair``: two values of which so much was told, None
-    where there are too many values to name the worst ones. ``allowed``: what the policy's whole budget would tell of
-    that pair, None where it counts otherwise than the ledger. ``lines``: where the policy's rules stand that bound it,
-    as a path.
+    ``disclosed_loss``: *rounded up*; ∞ where it may have been told exactly. ``pair``: two values of which so much was
+    told, None where there are too many values to name the worst ones. ``allowed``: what the policy's whole budget would
+    tell of that pair, None where it counts otherwise than the ledger. ``lines``: where the policy's rules stand that
+    bound it, as a path.
     """
 
     name: str
-    told: float
+    disclosed_loss: float
     pair: tuple[str, str] | None
     allowed: float | None
     lines: tuple[int, ...]
+    told = OldName("disclosed_loss")
 
 
 @final
 @dataclass(frozen=True)
-class Told:
+class DisclosedLoss:
     """What a ledger's releases may have told about a policy's pairs.
 
     ``spends``: what was spent under each policy, by name. ``exact``: all of them have the records of the policy that is
@@ -70,13 +71,13 @@ class Told:
     policy: str
     spends: tuple[tuple[str, Fraction], ...]
     exact: bool
-    attributes: tuple[ToldOfAttribute, ...]
+    attributes: tuple[AttributeLoss, ...]
     hidden: float
     of_any: float
     of_presence: float | None
     privacy: Privacy = PURE
     people: tuple[str, ...] = ()
-    curve: ToldCurve | None = None
+    curve: LossCurve | None = None
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -118,7 +119,7 @@ class Told:
             "attributes": [
                 {
                     "name": one.name,
-                    "told": one.told,
+                    "told": one.disclosed_loss,
                     "pair": None if one.pair is None else list(one.pair),
                     "allowed": one.allowed,
                     "lines": list(one.lines),
@@ -134,17 +135,17 @@ class Told:
         }
 
     @property
-    def _shown(self) -> ToldCurve | None:
+    def _shown(self) -> LossCurve | None:
         """The curve, unless the odds that are never exceeded say as much."""
         return self.curve if self.curve is not None and self.curve.worth_telling else None
 
-    def _words(self, one: ToldOfAttribute) -> str:
+    def _words(self, one: AttributeLoss) -> str:
         if one.pair is None:
-            return f"{one.name}: {self._odds(one.told)}, whichever two of its values"
+            return f"{one.name}: {self._odds(one.disclosed_loss)}, whichever two of its values"
         first, second = map(shown, one.pair)
         allowed = "" if one.allowed is None else f"; the policy's budget allows {self._odds(one.allowed)}"
         rules = "" if not one.lines else f" (rule at line {', '.join(map(str, one.lines))})"
-        return f"{one.name}: between {first} and {second} {self._odds(one.told)}{allowed}{rules}"
+        return f"{one.name}: between {first} and {second} {self._odds(one.disclosed_loss)}{allowed}{rules}"
 
     def _odds(self, amount: float) -> str:
         if amount == math.inf:
@@ -173,7 +174,7 @@ def disclosed_loss(
     others: Iterable[Policy] = (),
     edition: str | None = None,
     noises: Mapping[str, Noise] | None = None,
-) -> Told:
+) -> DisclosedLoss:
     """What the ledger's releases may have told about the policy's pairs of records.
 
     Args: ``others``: policies of the ledger's further accounts, where the ledger does not keep them. ``edition``: of
@@ -188,7 +189,7 @@ def disclosed_loss(
     """
     entries = _entries(history, policy.data_set.edition if edition is None else edition)
     released = _released(history, _spends(history, entries), {one.fingerprint: one for one in (policy, *others)})
-    found = contributions(policy, released, history.currency.squares)
+    found = contributions(policy, released, history.privacy_measure.squares)
     people = policy.universe.reading.people
     rows = unbounded_in(people, [one for one, _ in released])
     without_bound = math.inf if rows else 0.0
@@ -198,32 +199,32 @@ def disclosed_loss(
     within = {name: one.within for name, one in own.items()}
     attributes = [
         _of_attribute(
-            policy, name, one, free + math.fsum(within[other] for other in own if other != name), history.currency.name
+            policy,
+            name,
+            one,
+            free + math.fsum(within[other] for other in own if other != name),
+            history.privacy_measure.name,
         )
         for name, one in own.items()
         if one.worst is not None
     ]
     widest = math.fsum(max(one.worst or 0.0, one.within) for one in own.values()) + free
-    curve = curve_of_entries(entries, history.currency.name, noises or {}, _nearest(policy, own)) if alike else None
-    return Told(
+    curve = (
+        curve_of_entries(entries, history.privacy_measure.name, noises or {}, _nearest(policy, own)) if alike else None
+    )
+    return DisclosedLoss(
         policy.name,
         tuple((one.name, spend) for one, spend in released),
         # Roots of sums of squares do not add up over attributes, unless all metrics are one.
-        found.exact and (not history.currency.squares or len(released) < 2),
+        found.exact and (not history.privacy_measure.squares or len(released) < 2),
         tuple(attributes),
         _up(free + math.fsum(within.values())),
         _up(widest),
         None if policy.universe.absent is None else _up(found.presence + without_bound),
-        history.currency.name,
+        history.privacy_measure.name,
         people_in_words(people, rows, [one for one, _ in released]),
         curve,
     )
-
-
-def told(*arguments: Any, **options: Any) -> Told:
-    """:func:`disclosed_loss`, as it was called; the name goes after this version."""
-    warn("dx.disclosure.told is called dx.disclosure.disclosed_loss", DeprecationWarning, stacklevel=2)
-    return disclosed_loss(*arguments, **options)
 
 
 def _released(
@@ -259,7 +260,7 @@ def _entries(history: History, edition: str | None) -> list[Entry]:
 
 def _spends(history: History, entries: Iterable[Entry]) -> dict[int, Fraction]:
     """What was spent under each account, where anything was."""
-    currency, spends = history.currency, dict[int, Fraction]()
+    currency, spends = history.privacy_measure, dict[int, Fraction]()
     for entry in entries:
         spends[entry.account] = spends.get(entry.account, Fraction(0)) + currency.counted(entry.spend)
     return {account: currency.spend_above(counted) for account, counted in spends.items()}
@@ -277,10 +278,10 @@ def _nearest(policy: Policy, own: Mapping[str, Spread]) -> float:
     return min((distance for distance in found if distance > 0), default=math.inf)
 
 
-def _of_attribute(policy: Policy, name: str, found: Spread, more: float, privacy: Privacy) -> ToldOfAttribute:
+def _of_attribute(policy: Policy, name: str, found: Spread, more: float, privacy: Privacy) -> AttributeLoss:
     amount = _up((found.worst or 0.0) + more)
     if found.pair is None:
-        return ToldOfAttribute(name, amount, None, None, ())
+        return AttributeLoss(name, amount, None, None, ())
     if policy.universe.listed is None:
         labels = policy.universe.attribute(name).labels
         values = tuple(labels[code] for code in found.pair)
@@ -290,7 +291,7 @@ def _of_attribute(policy: Policy, name: str, found: Spread, more: float, privacy
         explanation = policy.explain(*found.pair)
     allowed = _up(float(explanation.distance) * float(policy.budget)) if policy.privacy == privacy else None
     lines = tuple(dict.fromkeys(hop.line for hop in explanation.hops))
-    return ToldOfAttribute(name, amount, (values[0], values[1]), allowed, lines)
+    return AttributeLoss(name, amount, (values[0], values[1]), allowed, lines)
 
 
 def _up(amount: float) -> float:

@@ -12,7 +12,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Entry
 from dxgeom.numeric.rounding import round_up
 from dxgeom.privacy.composition import Composition
-from dxgeom.privacy.currencies import CONCENTRATED, Privacy
+from dxgeom.privacy.measures import CONCENTRATED, Privacy
 
 Noise: TypeAlias = Literal["gaussian", "pure"]
 """What is known of a release's noise beside the promise."""
@@ -24,7 +24,7 @@ _WORTH: Final = 0.9
 
 @final
 @dataclass(frozen=True)
-class ToldPoint:
+class LossPoint:
     """At a distance: ``epsilon`` at a δ of 10⁻⁶, and the chance of a right guess between two records that were equally
     likely; *rounded up*."""
 
@@ -45,7 +45,7 @@ class ToldPoint:
 
 @final
 @dataclass(frozen=True)
-class ToldCurve:
+class LossCurve:
     """Releases of one policy, by what is known of their noise: the spends of those that were ``pure``, ``gaussian``, or
     of which no more is known than that they are ``concentrated``. ``nearest``: the smallest distance that is shown.
 
@@ -70,7 +70,7 @@ class ToldCurve:
         return Composition.of(pure, gaussian, other)
 
     @cached_property
-    def points(self) -> tuple[ToldPoint, ...]:
+    def points(self) -> tuple[LossPoint, ...]:
         """At once, twice and four times the nearest distance."""
         further = (self._point(step * self.nearest, self.at(step * self.nearest)) for step in _STEPS[1:])
         return (self._point(self.nearest, self._at_nearest), *further)
@@ -85,8 +85,8 @@ class ToldCurve:
         return self.at(self.nearest)
 
     @staticmethod
-    def _point(distance: float, composition: Composition) -> ToldPoint:
-        return ToldPoint(distance, composition.epsilon(DELTA), composition.right_guess())
+    def _point(distance: float, composition: Composition) -> LossPoint:
+        return LossPoint(distance, composition.epsilon(DELTA), composition.right_guess())
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -102,7 +102,7 @@ class ToldCurve:
 
 def curve_of_entries(
     entries: Sequence[Entry], privacy: Privacy, noises: Mapping[str, Noise], nearest: float
-) -> ToldCurve | None:
+) -> LossCurve | None:
     """The curve of these entries, all under one policy; None where nothing was released, or nothing is at a distance.
 
     Args: ``noises``: what is known, by the fingerprint of the plan: of a ledger of pure privacy all are pure.
@@ -118,4 +118,4 @@ def curve_of_entries(
     if not entries or not 0 < nearest < float("inf"):
         return None
     pure, gaussian, concentrated = (tuple(sorted(one)) for one in spends.values())
-    return ToldCurve(pure, gaussian, concentrated, nearest)
+    return LossCurve(pure, gaussian, concentrated, nearest)

@@ -42,7 +42,7 @@ class Cells:
         for one."""
         kept = [np.asarray(own.codes[codes[own.axis]], dtype=np.int64) for own in self._queries.columns]
         number = len(codes[0])
-        for one, shape, cells in zip(self._queries.asked, self._queries.shapes, self._tables, strict=True):
+        for one, shape, cells in zip(self._queries.attribute_sets, self._queries.shapes, self._tables, strict=True):
             flat = np.zeros(number, dtype=np.int64)
             for place, size in zip(one, shape, strict=True):
                 flat = flat * size + kept[place]
@@ -159,7 +159,7 @@ def tallied_in_groups(reader: RecordReader, queries: MarginalQueries) -> Tally |
     grouping = None if reader.weighted or reader.written is not None else reader.grouping
     if grouping is None or (reader.source.anew is not None and reader.source.there is None):
         return None
-    axes = [tuple(queries.columns[place].axis for place in one) for one in _largest(queries.asked)]
+    axes = [tuple(queries.columns[place].axis for place in one) for one in _largest(queries.attribute_sets)]
     if len(axes) > MOST_GROUPINGS:
         return None
     shape = queries.universe.shape
@@ -175,16 +175,16 @@ def tallied_in_groups(reader: RecordReader, queries: MarginalQueries) -> Tally |
         return None
     found = {own: table for own, table in zip((*axes, *alone), tables, strict=True) if table is not None}
     _require_of_the_same_rows(found, reader)
-    counts = [_cells(queries, place, found) for place in range(len(queries.asked))]
+    counts = [_cells(queries, place, found) for place in range(len(queries.attribute_sets))]
     total = exact_sum(next(iter(found.values())))
     return Tally(np.concatenate(counts), total, 0, total, 0, 0)
 
 
-def _largest(asked: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _largest(attribute_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """The tables that are inside no other."""
-    if len(asked) > MOST_GROUPINGS**2:
-        return list(asked)
-    return [one for one in asked if one and not any(set(one) < set(other) for other in asked)]
+    if len(attribute_sets) > MOST_GROUPINGS**2:
+        return list(attribute_sets)
+    return [one for one in attribute_sets if one and not any(set(one) < set(other) for other in attribute_sets)]
 
 
 def _grouped(reader: RecordReader, grouping: Grouping, axes: Sequence[int]) -> NDArray[np.int64] | None:
@@ -220,9 +220,11 @@ def _margin(table: NDArray[np.int64], own: Sequence[int], kept: Sequence[int]) -
     return np.asarray(table.sum(axis=tuple(place for place, axis in enumerate(own) if axis not in kept)))
 
 
-def _cells(queries: MarginalQueries, asked: int, found: dict[tuple[int, ...], NDArray[np.int64]]) -> NDArray[np.int64]:
+def _cells(
+    queries: MarginalQueries, place_of_table: int, found: dict[tuple[int, ...], NDArray[np.int64]]
+) -> NDArray[np.int64]:
     """The cells of one table, from a grouping that it is inside of: of the classes of values that it tells apart."""
-    columns = [queries.columns[place] for place in queries.asked[asked]]
+    columns = [queries.columns[place] for place in queries.attribute_sets[place_of_table]]
     axes = tuple(column.axis for column in columns)
     own, table = next((own, table) for own, table in found.items() if set(axes) <= set(own))
     table = _margin(table, own, axes)

@@ -319,13 +319,15 @@ def _tables(held: Source, queries: MarginalQueries, within: int) -> Iterator[NDA
     """
     margins: dict[tuple[int, ...], NDArray[np.int64]] = {(): np.array(within)}
     whole = tuple(range(len(queries.columns)))
-    if len(queries.asked) > 1 and math.prod(queries.sizes) <= MOST_CELLS:
+    if len(queries.attribute_sets) > 1 and math.prod(queries.sizes) <= MOST_CELLS:
         (everything,) = _counted(held, [whole], [queries.sizes])
-        tables = (everything.sum(axis=tuple({*whole} - {*one}), dtype=np.int64) for one in queries.asked)
+        tables = (everything.sum(axis=tuple({*whole} - {*one}), dtype=np.int64) for one in queries.attribute_sets)
     else:
-        portions = ((queries.asked[start:end], queries.shapes[start:end]) for start, end in _portions(queries.shapes))
+        portions = (
+            (queries.attribute_sets[start:end], queries.shapes[start:end]) for start, end in _portions(queries.shapes)
+        )
         tables = (table for asked, shapes in portions for table in _counted(held, asked, shapes))
-    for one, table in zip(queries.asked, tables, strict=True):
+    for one, table in zip(queries.attribute_sets, tables, strict=True):
         if not _same(margins, one, table):
             raise changed_meanwhile(held.described)
         yield table
@@ -343,16 +345,16 @@ def _portions(shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
 
 
 def _counted(
-    held: Source, asked: Sequence[Sequence[int]], shapes: Sequence[tuple[int, ...]]
+    held: Source, attribute_sets: Sequence[Sequence[int]], shapes: Sequence[tuple[int, ...]]
 ) -> list[NDArray[np.int64]]:
     """Some tables, by one statement: each row is spread over its cells, one in every table, and equal ones are added.
 
     A table is told as the number of its first cell, then where each of its columns stands and what a step of it counts.
     """
     ends = np.cumsum([0, *map(math.prod, shapes)])
-    ways = max(map(len, asked))
+    ways = max(map(len, attribute_sets))
     told = []
-    for first, one, shape in zip(ends[:-1].tolist(), asked, shapes, strict=True):
+    for first, one, shape in zip(ends[:-1].tolist(), attribute_sets, shapes, strict=True):
         steps = [math.prod(shape[place + 1 :]) for place in range(len(shape))]
         each = [*zip(one, steps, strict=True), *[(0, 0)] * (ways - len(one))]
         told.append([first, *(number for place, step in each for number in (place + 1, step))])
@@ -370,14 +372,16 @@ def _counted(
     return [table.reshape(shape) for table, shape in zip(each_table, shapes, strict=True)]
 
 
-def _same(margins: dict[tuple[int, ...], NDArray[np.int64]], asked: Sequence[int], table: NDArray[np.int64]) -> bool:
+def _same(
+    margins: dict[tuple[int, ...], NDArray[np.int64]], attributes: Sequence[int], table: NDArray[np.int64]
+) -> bool:
     """Whether what a table has in common with those before is the same: the server may look at its rows anew for every
     few tables, and in what noise of one draw hides they may not differ."""
     for kept in itertools.chain.from_iterable(
-        itertools.combinations(range(table.ndim), r) for r in range(len(asked) + 1)
+        itertools.combinations(range(table.ndim), r) for r in range(len(attributes) + 1)
     ):
         dropped = tuple(axis for axis in range(table.ndim) if axis not in kept)
         margin = table.sum(axis=dropped, dtype=np.int64)
-        if not np.array_equal(margins.setdefault(tuple(asked[axis] for axis in kept), margin), margin):
+        if not np.array_equal(margins.setdefault(tuple(attributes[axis] for axis in kept), margin), margin):
             return False
     return True

@@ -98,24 +98,26 @@ class _Deadline:
             self._limits.progress(facets)
         seconds = time.monotonic() - self._started
         if facets > self._limits.facets or seconds > self._limits.seconds:
-            raise TooLarge(f"the hull still grew at {facets:,} facets after {seconds:.1f} s {self._stated}")
+            raise TooLarge(f"the hull still grew at {facets:,} facets after {seconds:.1f} s {self._limits_in_words}")
 
     def expect(self, estimate: HullEstimate) -> None:
         """Refuse a hopeless hull before it is begun; one that may come off, given the estimate's error, goes ahead."""
         if estimate.facets > SURELY * self._limits.facets or estimate.seconds > SURELY * self._limits.seconds:
             raise TooLarge(
                 f"the hull would have about {rounded(estimate.facets)} facets and take about "
-                f"{rounded(estimate.seconds)} s {self._stated}"
+                f"{rounded(estimate.seconds)} s {self._limits_in_words}"
             )
 
     def expect_growth(self, facets: int, factor: float, dimension: int) -> None:
         """Refuse the next hull when it is going to be far beyond the limit."""
         expected = facets_after_growth(facets, factor, dimension)
         if expected > SURELY * self._limits.facets:
-            raise TooLarge(f"the hull grows from {facets:,} to about {rounded(expected)} facets {self._stated}")
+            raise TooLarge(
+                f"the hull grows from {facets:,} to about {rounded(expected)} facets {self._limits_in_words}"
+            )
 
     @property
-    def _stated(self) -> str:
+    def _limits_in_words(self) -> str:
         return f"(limits: {self._limits.facets:,} facets, {self._limits.seconds:g} s)"
 
 

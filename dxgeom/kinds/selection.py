@@ -14,7 +14,7 @@ from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.query_kind import SEVERAL_WORDS, WORD, Where
 from dxgeom.queries.tasks.task_kind import STRICT, TaskKind, TaskReader, TaskSyntax, whole
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.tasks.asked import SelectTask
+from dxgeom.universe.tasks.questions import SelectTask
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan

@@ -10,7 +10,7 @@ from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.policy.source.yaml_tree import Node, Scalar, Sequence
 from dxgeom.queries.query_kind import SEVERAL_WORDS
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader, TaskSyntax
-from dxgeom.universe.tasks.asked import SeriesTask
+from dxgeom.universe.tasks.questions import SeriesTask
 from dxgeom.universe.wording import did_you_mean, shown
 
 if TYPE_CHECKING:

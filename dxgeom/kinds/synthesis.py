@@ -11,7 +11,7 @@ from dxgeom.kinds.selection import LAWS, Law
 from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.policy.source.yaml_tree import Node
 from dxgeom.queries.tasks.task_kind import STRICT, ListOfQueries, TaskKind, TaskReader, TaskSyntax, whole
-from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
+from dxgeom.universe.tasks.questions import DatabaseTask, SynthesisTask
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan

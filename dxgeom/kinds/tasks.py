@@ -11,7 +11,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.kind import Planning, QuestionKind, kind_of
 from dxgeom.policy.source.yaml_tree import Node
 from dxgeom.queries.tasks.task_kind import ListOfQueries, TaskKind, TaskReader, TaskSyntax
-from dxgeom.universe.tasks.asked import QueriesTask
+from dxgeom.universe.tasks.questions import QueriesTask
 from dxgeom.universe.tasks.tasks import Tasks
 
 if TYPE_CHECKING:

@@ -133,7 +133,7 @@ def _policy_of(text: PolicyText) -> DataSetPolicy:
         if made is not None and (made.graphs is None) == (made.database is None):
             mistakes.add("DX107", root.span, "a policy of data sets has the key 'graphs' or the key 'database'")
     if made is None or mistakes:
-        raise PolicyError(mistakes.found)
+        raise PolicyError(mistakes.all)
     database = made.database
     described = (
         None

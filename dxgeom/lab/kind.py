@@ -19,7 +19,7 @@ from dxgeom.queries.query_kind import SEVERAL_WORDS, Where, condition_words
 from dxgeom.queries.tasks.task_kind import STRICT, TaskKind, TaskReader, TaskSyntax, whole
 from dxgeom.queries.weights import AskedQueries, SummedNumbers
 from dxgeom.universe.numbers.value_rounding import ValueRounding
-from dxgeom.universe.tasks.asked import StatisticsTask
+from dxgeom.universe.tasks.questions import StatisticsTask
 from dxgeom.universe.weight_table import WeightTable, products
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
@@ -80,11 +80,11 @@ class StatisticsKind(TaskKind, QuestionKind[StatisticsTask]):
         if said is None:
             return None
         body, node = said
-        columns, before = reader.queries.columns, len(reader.mistakes.found)
+        columns, before = reader.queries.columns, len(reader.mistakes.all)
         columns.stepped.clear()
         chosen = columns.where(node)
         asked = [*_moments(node, body.degree, reader), *_products(node, reader)]
-        if chosen is None or len(reader.mistakes.found) > before:
+        if chosen is None or len(reader.mistakes.all) > before:
             return None
         sums = _distinct(asked)
         if not 0 < len(sums) <= MOST_SUMS:

@@ -16,6 +16,7 @@ from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.lab.task import SecretTask
 from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.old_names import OldName
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.attributes import OUTSIDE, Attribute, NotAValue
 from dxgeom.universe.columns import NumberColumn, plain
@@ -162,20 +163,21 @@ def _of_attribute(policy: Policy, metric: VerifiedMetric, about: str) -> Verifie
 @final
 @dataclass(frozen=True)
 class SecretAnswer:
-    """What was answered: ``value``, a word, an exact number as text, or coordinates; ``unit``; in words, ``told``.
+    """What was answered: ``value``, a word, an exact number as text, or coordinates; ``unit``; in words, ``in_words``.
 
     ``errors``: what is known of its error, from public facts.
     """
 
     value: Any
-    told: str
+    in_words: str
     unit: str
     errors: tuple[str, ...]
+    told = OldName("in_words")
 
     def as_dict(self) -> dict[str, Any]:
         """The answer ready for JSON."""
         unit = {"unit": self.unit} if self.unit else {}
-        return {"value": self.value, "told": self.told, **unit, "errors": list(self.errors)}
+        return {"value": self.value, "told": self.in_words, **unit, "errors": list(self.errors)}
 
 
 LEVEL: Final = 0.95

@@ -149,7 +149,7 @@ def _task_of(text: PolicyText) -> SecretTask:
     root = read_tree(mistakes, _BEGIN)
     task = None if root is None else _checked(root, mistakes)
     if task is None or mistakes:
-        raise QueryError(mistakes.found)
+        raise QueryError(mistakes.all)
     return task
 
 

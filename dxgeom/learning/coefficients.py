@@ -40,7 +40,7 @@ class Coefficients(ShownAnswers):
 
     ``response``: what is predicted, in words; ``values`` (p + 1,); ``units`` (p + 1,): what each is for; ``worth``
     (p + 1,): a coefficient is that of the encoded feature times this. ``bars``: gives intervals (p + 1, 2) at a level,
-    None where none are known. ``ridge``: how strongly they were held back. ``asked``: the plan's fingerprint.
+    None where none are known. ``ridge``: how strongly they were held back. ``question``: the plan's fingerprint.
     """
 
     never_joint = "intervals of coefficients are each on its own: leave joint out"
@@ -56,11 +56,11 @@ class Coefficients(ShownAnswers):
     worth: NDArray[np.float64] = field(repr=False)
     bars: Callable[[float], NDArray[np.float64]] | None = field(repr=False)
     ridge: float
-    asked: str = field(repr=False)
+    question: str = field(repr=False)
 
     @property
-    def asked_fingerprint(self) -> str:
-        return self.asked
+    def question_fingerprint(self) -> str:
+        return self.question
 
     def intervals(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
         """(p + 1, 2): *approximate*. Raises: UnsupportedCombination for ``joint``, and where none are known."""

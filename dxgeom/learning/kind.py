@@ -15,7 +15,7 @@ from dxgeom.queries.query_kind import SEVERAL_WORDS, Word
 from dxgeom.queries.tasks.task_kind import STRICT, TaskKind, TaskReader, TaskSyntax
 from dxgeom.universe.columns import NumberColumn
 from dxgeom.universe.decimals import NotANumber, exact
-from dxgeom.universe.tasks.asked import FitTask
+from dxgeom.universe.tasks.questions import FitTask
 from dxgeom.universe.wording import did_you_mean, shown
 
 if TYPE_CHECKING:

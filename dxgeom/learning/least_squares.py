@@ -111,7 +111,7 @@ class NoisyLeastSquares:
     def totals(self) -> Totals:
         """What was released, without the row of the constant where there is no intercept."""
         found = np.array([float(x) for x in self.released])
-        return self._kept(arranged(self.noise.layout, found, float(self.records or 0)))
+        return self._signal_shares(arranged(self.noise.layout, found, float(self.records or 0)))
 
     @cached_property
     def number(self) -> float:
@@ -154,7 +154,7 @@ class NoisyLeastSquares:
         """
         generator = np.random.default_rng(_SEED)
         drawn = self.noise.simulate(_SIMULATED, self.spend, generator)
-        rows = self._kept(arranged(self.noise.layout, drawn, 0.0))
+        rows = self._signal_shares(arranged(self.noise.layout, drawn, 0.0))
         off = rows.cross - rows.gram @ self.coefficients
         sampling = generator.standard_normal(off.shape) @ self._root.T * np.sqrt(_UNEVEN * self.residual_variance)
         inverse = np.linalg.inv(self.matrix)
@@ -178,7 +178,7 @@ class NoisyLeastSquares:
         sizes, axes = np.linalg.eigh(self.totals.gram)
         return np.asarray(axes * np.sqrt(np.maximum(sizes, 0.0)))
 
-    def _kept(self, totals: Totals) -> Totals:
+    def _signal_shares(self, totals: Totals) -> Totals:
         if self.intercept:
             return totals
         return Totals(totals.gram[..., 1:, 1:], totals.cross[..., 1:], totals.square)

@@ -75,7 +75,7 @@ def totals_queries(
             blocks.append(_numbers(one, place))
             place += one.table.shape[1]
     parts = [_records(universe)] if universe.presence else []
-    parts += [_own(universe, block) for block in blocks]
+    parts += [_moments_of(universe, block) for block in blocks]
     parts += [_products(universe, first, second) for first, second in itertools.combinations(blocks, 2)]
     kept = [part for part in parts if part.cells]
     queries = LinearQueries.stack([part.queries for part in kept])
@@ -94,7 +94,7 @@ def _records(universe: Universe) -> _Part:
     return _Part(LinearQueries.kronecker(("records",), universe, {}), (((0, 0),),))
 
 
-def _own(universe: Universe, block: _Numbers) -> _Part:
+def _moments_of(universe: Universe, block: _Numbers) -> _Part:
     """An attribute's numbers and their products with each other; what is the same for every value, only once."""
     rows: dict[tuple[Fraction, ...], tuple[str, list[Cell]]] = {}
     for name, cell, row in _each_own(block):

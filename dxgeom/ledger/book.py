@@ -11,7 +11,7 @@ from typing import Any, Final, final
 from dxgeom.ledger.entry import Account, Accounts, Entry, altered, exact, unusable
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, commitment_of, seal_of
 from dxgeom.metrics.data_set import DataSet
-from dxgeom.privacy.currencies import CONCENTRATED, PURE, Currency, currency_of
+from dxgeom.privacy.measures import CONCENTRATED, PURE, PrivacyMeasure, privacy_measure_of
 
 ALL: Final = 0
 """Stands for all accounts together."""
@@ -101,7 +101,7 @@ class KeptAccount:
     policy_name: str
     policy_fingerprint: str
     budget: Fraction
-    currency: str
+    privacy_measure: str
 
 
 @final
@@ -169,9 +169,9 @@ class Book:
         return Record(table, position, fields, seal_of(table, self.seal, position, fields))
 
     @property
-    def currency(self) -> Currency:
+    def privacy_measure(self) -> PrivacyMeasure:
         """How spends add up here: in all accounts as in the first."""
-        return currency_of(self.accounts[0].currency if self.accounts else PURE)
+        return privacy_measure_of(self.accounts[0].privacy_measure if self.accounts else PURE)
 
     def account_of(self, policy_fingerprint: str) -> KeptAccount | None:
         """The account of a policy, if there is one."""
@@ -192,7 +192,7 @@ class Book:
         """What all accounts come to, where there are several."""
         if len(self.accounts) < 2:
             return None
-        currency = self.currency
+        currency = self.privacy_measure
         budgets = sum((currency.counted(one.budget) for one in self.accounts), Fraction(0))
         counted = edition if self.disjoint else None
         spent = currency.spend_above(self.spent(ALL, counted))
@@ -239,7 +239,7 @@ class Book:
         if row["currency"] not in (PURE, CONCENTRATED):
             counts = f"it counts in '{row['currency']}', which this dxgeom does not know; use a newer one"
             raise unusable(self.described, counts)
-        if self.accounts and row["currency"] != self.currency.name:
+        if self.accounts and row["currency"] != self.privacy_measure.name:
             raise altered(self.described, f"row {record.position} counts in another currency than the rows before it")
         budget = exact(row["budget"], "its budget", self.described)
         self.accounts.append(
@@ -261,7 +261,7 @@ class Book:
             raise altered(self.described, f"entry {number} commits to no secret, and the one before it does")
         spend = exact(row["spend"], f"the spend of entry {number}", self.described)
         account, edition, owner = row["account"], row["edition"], row["owner"]
-        counted, added = self.currency.counted, self.currency.counted(spend)
+        counted, added = self.privacy_measure.counted, self.privacy_measure.counted(spend)
         budget = counted(self.accounts[account - 1].budget)
         left = budget - self.spent(account, edition) - added
         total = self.spent(ALL, edition) + added
@@ -280,7 +280,7 @@ class Book:
             name: row[name] for name in ("purpose", "plan_fingerprint", "time_utc", "account", "edition")
         }
         kept = {name: row[name] for name in ("owner", "key", "reserved", "commitment", "charged_by")}
-        below, above = self.currency.spend_below(left), self.currency.spend_above(total)
+        below, above = self.privacy_measure.spend_below(left), self.privacy_measure.spend_above(total)
         sums: dict[str, Any] = {"remaining": below, "counted_remaining": left, "total": above}
         entry = Entry(number, spend, seal=record.seal, **sums, **stated, **kept, accounts=self.together(edition))
         self.entries.append(entry)
@@ -310,7 +310,7 @@ class Book:
         stated = (
             Fraction(0) if row["amount"] == "0" else exact(row["amount"], f"the allotment of '{owner}'", self.described)
         )
-        amount, budget = map(self.currency.counted, (stated, self.accounts[account - 1].budget))
+        amount, budget = map(self.privacy_measure.counted, (stated, self.accounts[account - 1].budget))
         most = self.sums.largest_allotment(account, owner, budget)
         if not self.sums.most_spent(account, owner) <= amount <= most:
             raise altered(self.described, f"row {record.position} allots less than was spent, or more than there is")
@@ -324,9 +324,9 @@ class Book:
                 account,
                 owner,
                 counted,
-                amount=self.currency.spend_below(size),
-                spent=self.currency.spend_above(spent),
-                remaining=self.currency.spend_below(size - spent),
+                amount=self.privacy_measure.spend_below(size),
+                spent=self.privacy_measure.spend_above(spent),
+                remaining=self.privacy_measure.spend_below(size - spent),
             )
             for owner, size in self.sums.allotted(account).items()
             for spent in [self.sums.spent_of_part(account, owner, counted)]

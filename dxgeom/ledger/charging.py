@@ -27,7 +27,7 @@ from dxgeom.ledger.tables import (
     Table,
 )
 from dxgeom.metrics.data_set import DataSet
-from dxgeom.privacy.currencies import CONCENTRATED, Currency, currency_of
+from dxgeom.privacy.measures import CONCENTRATED, PrivacyMeasure, privacy_measure_of
 from dxgeom.universe.columns import plain
 
 _ELSE: Final = "use that policy, or begin a new ledger in another file (which grants a new budget for the same data)"
@@ -40,7 +40,7 @@ def checked(account: Account) -> Account:
     storable(account.policy_name, "policy's name")
     storable(account.policy_fingerprint, "policy's fingerprint")
     amount(account.budget, "budget")
-    currency_of(account.currency, "currency")
+    privacy_measure_of(account.privacy_measure, "currency")
     data_set = account.data_set
     for text, what in ((data_set.name, "data set's name"), (data_set.edition, "data set's edition")):
         if text is not None:
@@ -56,7 +56,7 @@ def kept_account(book: Book, account: Account) -> KeptAccount | None:
     Raises: LedgerError when the ledger is of another data set, or of another policy's data that nobody named, or keeps
     another budget.
     """
-    _check_currency(book, account)
+    _check_privacy_measure(book, account)
     kept = book.account_for(account)
     if account.data_set.name != book.data_set.name:
         _check_naming(book, account, kept)
@@ -83,7 +83,7 @@ def missing_rows(book: Book, account: Account) -> Iterator[tuple[Table, tuple[Fi
     number = len(book.accounts) + 1 if kept is None else kept.number
     if kept is None:
         budget = str(account.budget)
-        yield ACCOUNTS, (number, account.policy_name, account.policy_fingerprint, budget, account.currency)
+        yield ACCOUNTS, (number, account.policy_name, account.policy_fingerprint, budget, account.privacy_measure)
     if account.policy is not None and number not in book.documents:
         document = account.policy if isinstance(account.policy, str) else account.policy()
         if document is not None:
@@ -112,14 +112,15 @@ def _declaration(book: Book, declared: DataSet) -> tuple[Table, tuple[Field, ...
     return DATA_SETS, (book.declared + 1, ledger, declared.name, people, None if budget is None else str(budget), None)
 
 
-def _check_currency(book: Book, account: Account) -> None:
+def _check_privacy_measure(book: Book, account: Account) -> None:
     """A ledger has the currency of its first account: two do not mix."""
-    known = book.currency.name
-    if book.accounts and account.currency != known:
+    known = book.privacy_measure.name
+    if book.accounts and account.privacy_measure != known:
         raise unusable(
             book.described,
-            f"it counts {known} privacy from its first entry on, and the policy says '{account.currency}'; write "
-            f"'privacy: {known}' into the policy{_HONOURED if known == CONCENTRATED else ''}, or begin a new ledger in "
+            f"it counts {known} privacy from its first entry on, and the policy says '{account.privacy_measure}'; "
+            f"write 'privacy: {known}' into the policy{_HONOURED if known == CONCENTRATED else ''}"
+            f", or begin a new ledger in "
             "another file (which grants a new budget for the same data)",
         )
 
@@ -251,7 +252,7 @@ def remaining_of(book: Book, account: Account) -> Fraction:
     """What the account has left, its share of the data set's own budget included."""
     kept = book.account_for(account)
     edition = account.data_set.edition
-    currency = currency_of(account.currency)
+    currency = privacy_measure_of(account.privacy_measure)
     left = currency.counted(account.budget) - (Fraction(0) if kept is None else book.spent(kept.number, edition))
     cap = account.data_set.budget if book.data_set.budget is None else book.data_set.budget
     if cap is not None:
@@ -263,7 +264,7 @@ def _after(book: Book, kept: KeptAccount, account: Account, spend: Fraction) -> 
     """What is left of the account, and what all have spent, after the spend, as the currency counts it."""
     edition = account.data_set.edition
     spent, all_spent, cap = book.spent(kept.number, edition), book.spent(ALL, edition), book.data_set.budget
-    currency = book.currency
+    currency = book.privacy_measure
     counted, added = currency.counted, currency.counted(spend)
     if added > counted(kept.budget) - spent:
         raise _exceeded(f"policy '{account.policy_name}'", currency, counted(kept.budget), spent, spend)
@@ -283,11 +284,11 @@ def _check_allotment(book: Book, kept: KeptAccount, account: Account, wanted: Ch
         return
     if part is None and wanted.owner is not None:
         raise no_allotment(account, wanted.owner, allotted)
-    size = book.sums.size_of_part(kept.number, part, book.currency.counted(kept.budget))
+    size = book.sums.size_of_part(kept.number, part, book.privacy_measure.counted(kept.budget))
     spent = book.sums.spent_of_part(kept.number, part, account.data_set.edition)
-    if book.currency.counted(wanted.spend) > size - spent:
+    if book.privacy_measure.counted(wanted.spend) > size - spent:
         whose = "what is not allotted" if part is None else f"the allotment '{part}'"
-        raise _exceeded(f"{whose} of policy '{account.policy_name}'", book.currency, size, spent, wanted.spend)
+        raise _exceeded(f"{whose} of policy '{account.policy_name}'", book.privacy_measure, size, spent, wanted.spend)
 
 
 def no_allotment(account: Account, owner: str, known: Iterable[str]) -> LedgerError:
@@ -299,10 +300,12 @@ def no_allotment(account: Account, owner: str, known: Iterable[str]) -> LedgerEr
     )
 
 
-def _exceeded(whose: str, currency: Currency, size: Fraction, spent: Fraction, spend: Fraction) -> BudgetExceeded:
+def _exceeded(
+    whose: str, privacy_measure: PrivacyMeasure, size: Fraction, spent: Fraction, spend: Fraction
+) -> BudgetExceeded:
     """``size`` and ``spent``: as the currency counts them."""
-    remaining, budget = currency.spend_below(max(Fraction(0), size - spent)), currency.spend_below(size)
-    spent, how = currency.spend_above(spent), " (squares of spends add up)" if currency.squares else ""
+    remaining, budget = privacy_measure.spend_below(max(Fraction(0), size - spent)), privacy_measure.spend_below(size)
+    spent, how = privacy_measure.spend_above(spent), " (squares of spends add up)" if privacy_measure.squares else ""
     advice = f"ask for at most {plain(remaining)}" if remaining else "no further release is possible"
     return BudgetExceeded(
         f"the budget of {whose} is {plain(budget)}: {plain(spent)} is spent, {plain(remaining)} remains{how}, and this "
@@ -343,7 +346,7 @@ def _row(book: Book, account: Account, owner: str, part: Fraction) -> tuple[Tabl
     kept = book.account_for(account)
     if kept is None:
         raise unusable(book.described, "the account is not opened yet")
-    currency = book.currency
+    currency = book.privacy_measure
     counted, spent = currency.counted(part), book.sums.most_spent(kept.number, owner)
     if counted < spent:
         least = plain(currency.spend_above(spent))

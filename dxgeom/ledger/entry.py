@@ -10,7 +10,7 @@ from typing import Any, Final, final
 
 from dxgeom.errors import LedgerBusy, LedgerError
 from dxgeom.metrics.data_set import UNNAMED, DataSet
-from dxgeom.privacy.currencies import PURE, Privacy
+from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.universe.columns import plain
 
 RESTORE: Final = "restore it from a copy that is not older than the last release"
@@ -44,16 +44,16 @@ _LARGEST = 10**300
 class Account:
     """Whose budget it is: one policy, one budget, for good.
 
-    ``currency``: how spends add up, "pure" or "concentrated". ``data_set``: which data it is about. ``policy``: the
-    policy itself as canonical text, or what gives it, for those who ask later what was told; None where it is not at
-    hand. ``alike``: whether another policy's text means the same, whose account then is this one's, too. Nothing here
-    comes from data.
+    ``privacy_measure``: how spends add up, "pure" or "concentrated". ``data_set``: which data it is about. ``policy``:
+    the policy itself as canonical text, or what gives it, for those who ask later what was told; None where it is not
+    at hand. ``alike``: whether another policy's text means the same, whose account then is this one's, too. Nothing
+    here comes from data.
     """
 
     policy_name: str
     policy_fingerprint: str
     budget: Fraction
-    currency: Privacy = PURE
+    privacy_measure: Privacy = PURE
     data_set: DataSet = UNNAMED
     policy: str | Callable[[], str | None] | None = field(default=None, repr=False, compare=False)
     alike: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)

@@ -16,7 +16,7 @@ from dxgeom.ledger.book import Allotment, Book, KeptAccount, KeptAnswer
 from dxgeom.ledger.chronicle import Chronicle, Session
 from dxgeom.ledger.entry import Account, Accounts, Entry, unusable
 from dxgeom.ledger.stores import store_at
-from dxgeom.privacy.currencies import PURE, Currency, currency_of
+from dxgeom.privacy.measures import PURE, PrivacyMeasure, privacy_measure_of
 
 if TYPE_CHECKING:
     from dxgeom.metrics.data_set import DataSet
@@ -92,9 +92,9 @@ class History:
     together: tuple[Accounts, ...] = ()
 
     @property
-    def currency(self) -> Currency:
+    def privacy_measure(self) -> PrivacyMeasure:
         """How spends add up here."""
-        return currency_of(self.accounts[0].currency if self.accounts else PURE)
+        return privacy_measure_of(self.accounts[0].privacy_measure if self.accounts else PURE)
 
     def account_of(self, entry: Entry) -> KeptAccount:
         """Under which policy an entry was charged."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -37,7 +36,8 @@ from dxgeom.ledger.history import Found, check_same, entry_of, history_of
 from dxgeom.ledger.stores import store_at
 from dxgeom.ledger.tables import Record, commitment_of
 from dxgeom.metrics.data_set import UNNAMED, DataSet
-from dxgeom.privacy.currencies import PURE, Privacy
+from dxgeom.old_names import OldName, old_keyword
+from dxgeom.privacy.measures import PURE, Privacy
 
 
 @final
@@ -65,6 +65,7 @@ class Ledger(Displayed, Uncopied):
         self._new = not chronicle.store.exists()
 
     @classmethod
+    @old_keyword(currency="privacy_measure")
     def open(
         cls,
         path: str | Path,
@@ -74,15 +75,15 @@ class Ledger(Displayed, Uncopied):
         budget: Fraction,
         data_set: DataSet = UNNAMED,
         policy: str | None = None,
-        currency: Privacy = PURE,
+        privacy_measure: Privacy = PURE,
         alike: Callable[[str], bool] | None = None,
     ) -> Ledger:
         """Opens the ledger at ``path``, or begins one if there is none: in a file, or on a server by its URL.
 
         ":memory:" is a ledger that is forgotten when it is closed: it protects nobody across runs. ``data_set``: which
         data the policy is about; a named data set's takes several policies. ``policy``: its text, for
-        :meth:`disclosed_loss`. ``currency``: how spends add up, "pure" (sums) or "concentrated" (squares), as in the
-        ledger's first account. ``alike``: whether another policy's text means the same, whose account then is this
+        :meth:`disclosed_loss`. ``privacy_measure``: how spends add up, "pure" (sums) or "concentrated" (squares), as in
+        the ledger's first account. ``alike``: whether another policy's text means the same, whose account then is this
         one's, too.
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
@@ -92,7 +93,9 @@ class Ledger(Displayed, Uncopied):
         given: object = alike
         if not (given is None or callable(given)):
             require(given, NoneType, "alike", "give a function that is handed a policy's text, or leave it out")
-        ledger = cls._at(path, Account(policy_name, policy_fingerprint, budget, currency, data_set, policy, alike))
+        ledger = cls._at(
+            path, Account(policy_name, policy_fingerprint, budget, privacy_measure, data_set, policy, alike)
+        )
         ledger._begin()
         ledger._chronicle.store.try_to_write()
         return ledger
@@ -249,7 +252,7 @@ class Ledger(Displayed, Uncopied):
         with self._book() as book:
             kept = book.account_for(self._account)
             edition = self._account.data_set.edition
-            return Fraction(0) if kept is None else book.currency.spend_above(book.spent(kept.number, edition))
+            return Fraction(0) if kept is None else book.privacy_measure.spend_above(book.spent(kept.number, edition))
 
     def remaining(self) -> Fraction:
         """What can still be spent under this policy: its budget less its spends, or what is left of the data set's;
@@ -267,10 +270,7 @@ class Ledger(Displayed, Uncopied):
         with self._book() as book:
             return import_module("dxgeom.disclosure.all_releases").disclosed_loss(history_of(book, {}), policy, **more)
 
-    def told(self, policy: Any, **more: Any) -> Any:
-        """The old name of :meth:`disclosed_loss`, for one version more."""
-        warnings.warn("Ledger.told is Ledger.disclosed_loss now", DeprecationWarning, stacklevel=2)
-        return self.disclosed_loss(policy, **more)
+    told = OldName("disclosed_loss")
 
     def close(self) -> None:
         """Ends the use of this object; the file stays."""
@@ -312,10 +312,10 @@ def ledger_of(ledger: str | Path | Ledger, account: Account) -> Iterator[Ledger]
     """
     if isinstance(ledger, Ledger):
         kept = ledger.account
-        if (kept.policy_fingerprint, kept.budget, kept.currency, kept.data_set) != (
+        if (kept.policy_fingerprint, kept.budget, kept.privacy_measure, kept.data_set) != (
             account.policy_fingerprint,
             account.budget,
-            account.currency,
+            account.privacy_measure,
             account.data_set if account.data_set.name is not None else kept.data_set,
         ):
             raise LedgerError("this open ledger belongs to another policy or budget than the plan; nothing was spent")

@@ -13,7 +13,7 @@ import re
 from typing import Final, NamedTuple
 
 from dxgeom.ledger.tables import BESIDE, COMMITTED, DISJOINT, FORMAT, INSIDE, MARK, RIGHT, SHARED, TABLES
-from dxgeom.privacy.currencies import CONCENTRATED, PURE
+from dxgeom.privacy.measures import CONCENTRATED, PURE
 
 _EXACT: Final = """
 DECLARE above numeric; below numeric;

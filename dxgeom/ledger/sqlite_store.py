@@ -24,7 +24,7 @@ from dxgeom.ledger.chronicle import ContentOf, LedgerStore
 from dxgeom.ledger.entry import RESTORE, altered, busy, exact, unusable
 from dxgeom.ledger.sqlite_layout import check_schema, insert, lay_out, plain_errors
 from dxgeom.ledger.tables import ACCOUNTS, DATA_SETS, ENTRIES, SHARED, Field, Record, Table
-from dxgeom.privacy.currencies import PURE
+from dxgeom.privacy.measures import PURE
 
 FORMAT_1: Final = 1
 

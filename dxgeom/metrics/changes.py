@@ -156,7 +156,7 @@ _TOGETHER: Final = 1 << 18
 """What a record is is looked at over all attributes together up to so many cells, else table by table."""
 
 
-class Heaviest(NamedTuple):
+class LargestLoads(NamedTuple):
     """Some changes Δ_e with their loads Σ_k |Δ_e,k|·rate_k/b_e: ``loads`` (W,), ``rows`` (W, K) = |Δ_e|/b_e."""
 
     loads: NDArray[np.float64]
@@ -180,7 +180,7 @@ class Changes(Sealed, ABC):
         """The changes of queries that have been multiplied by integers."""
 
     @abstractmethod
-    def heaviest(self, rates: NDArray[np.float64], most: int) -> Heaviest:
+    def largest_loads(self, rates: NDArray[np.float64], most: int) -> LargestLoads:
         """The change with the largest load at these rates (K,), and up to ``most`` others of large load.
 
         No summand of a load is rounded more than K + 4 times.
@@ -188,7 +188,7 @@ class Changes(Sealed, ABC):
 
     def largest_load(self, rates: NDArray[np.float64]) -> float:
         """max_e Σ_k |Δ_e,k|·rate_k/b_e, *rounded up*."""
-        largest = float(self.heaviest(rates, 1).loads.max(initial=0.0))
+        largest = float(self.largest_loads(rates, 1).loads.max(initial=0.0))
         return math.nextafter(largest * (1 + 2 * (len(rates) + 4) * UNIT_ROUNDOFF), math.inf)
 
 
@@ -219,10 +219,10 @@ class ListedChanges(Changes):
     def scaled(self, factors: NDArray[np.int64]) -> ListedChanges:
         return ListedChanges(self.differences * factors, self.bounds)
 
-    def heaviest(self, rates: NDArray[np.float64], most: int) -> Heaviest:
+    def largest_loads(self, rates: NDArray[np.float64], most: int) -> LargestLoads:
         loads = (self._sizes @ rates) / self.bounds
         worst = largest_first(loads, most)
-        return Heaviest(loads[worst], self._sizes[worst] / self.bounds[worst, None])
+        return LargestLoads(loads[worst], self._sizes[worst] / self.bounds[worst, None])
 
     @cached_property
     def _sizes(self) -> NDArray[np.float64]:
@@ -281,12 +281,12 @@ class FactoredChanges(Changes):
             families.append(family._replace(shares=tuple(shares)))
         return FactoredChanges(self.count, tuple(families))
 
-    def heaviest(self, rates: NDArray[np.float64], most: int) -> Heaviest:
-        found = [_heaviest_of(family, rates, most) for family in self.families]
+    def largest_loads(self, rates: NDArray[np.float64], most: int) -> LargestLoads:
+        found = [_largest_loads_of(family, rates, most) for family in self.families]
         loads = np.concatenate([one.loads for one in found] or [np.empty(0)])
         rows = np.concatenate([one.rows for one in found] or [np.empty((0, self.count))])
         worst = largest_first(loads, most)
-        return Heaviest(loads[worst], rows[worst])
+        return LargestLoads(loads[worst], rows[worst])
 
 
 def factored_changes(metric: Metric, tables: WeightTables) -> FactoredChanges:
@@ -313,7 +313,7 @@ def _require_few(families: Sequence[_Family]) -> None:
         raise TooLarge(f"the queries' changes have more than {ENTRY_LIMIT:,} entries; ask fewer queries at once")
 
 
-def _heaviest_of(family: _Family, rates: NDArray[np.float64], most: int) -> Heaviest:
+def _largest_loads_of(family: _Family, rates: NDArray[np.float64], most: int) -> LargestLoads:
     """For each pair of a family its worst surroundings; of these the heaviest."""
     cases = len(family.bounds)
     weighed = [
@@ -335,7 +335,7 @@ def _heaviest_of(family: _Family, rates: NDArray[np.float64], most: int) -> Heav
         for variable, size in zip(share.scope, share.shape, strict=True):
             place = place * size + choice[variable][worst]
         rows[:, share.queries] = share.changes.rows(place)
-    return Heaviest(loads[worst], rows / family.bounds[worst, None])
+    return LargestLoads(loads[worst], rows / family.bounds[worst, None])
 
 
 def _family(blocks: Sequence[PairClasses]) -> _Family:

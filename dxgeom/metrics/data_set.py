@@ -33,18 +33,18 @@ class DataSet:
         if self.disjoint and self.edition is None:
             raise LedgerError("people that are disjoint between editions need an edition; add 'edition' to the dataset")
 
-    def completed(self, said: DataSet) -> DataSet:
+    def completed(self, given: DataSet) -> DataSet:
         """This data set, with what else was said of it. Raises: LedgerError when that contradicts what it says."""
         if self.name is None:
-            return said
-        stated = ((self.name, said.name), (self.edition, said.edition), (self.budget, said.budget))
+            return given
+        stated = ((self.name, given.name), (self.edition, given.edition), (self.budget, given.budget))
         contradicts = any(None not in pair and pair[0] != pair[1] for pair in stated)
-        if contradicts or (said.disjoint and not self.disjoint):
+        if contradicts or (given.disjoint and not self.disjoint):
             raise LedgerError(
-                f"the policy is about {self}, and these were said to be {said}; what a policy states is not "
+                f"the policy is about {self}, and these were said to be {given}; what a policy states is not "
                 "overridden: leave the data set out, or change the policy"
             )
-        return DataSet(self.name, self.edition or said.edition, self.disjoint, self.budget or said.budget)
+        return DataSet(self.name, self.edition or given.edition, self.disjoint, self.budget or given.budget)
 
     def __str__(self) -> str:
         named = "a data set without a name" if self.name is None else f"data set '{self.name}'"

@@ -62,7 +62,7 @@ def _alone(metric: Metric, parts: int) -> Metric:
         case StarMetric(epsilons=epsilons) | ValueSensitivityMetric(epsilons=epsilons):
             return replace(metric, epsilons=tuple(Fraction(epsilon) / parts for epsilon in epsilons))
         case GraphMetric(bounds=bounds):
-            return replace(metric, bounds=_less(bounds, parts), stated=None)
+            return replace(metric, bounds=_less(bounds, parts), exact_lengths=None)
         case DenseMetric(matrix=matrix):
             return DenseMetric(_less(matrix, parts))
     raise UnsupportedCombination(

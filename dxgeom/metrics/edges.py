@@ -35,7 +35,7 @@ from dxgeom.metrics.metric import MetricCertificate, Verdict
 from dxgeom.metrics.verification import VerifiedMetric, named_in, verify
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.shortest_paths import EdgeGraph, distances_from, edge_graph, path_between
-from dxgeom.privacy.currencies import PURE, Privacy, currency_of
+from dxgeom.privacy.measures import PURE, Privacy, privacy_measure_of
 from dxgeom.universe.columns import plain
 
 Edge: TypeAlias = tuple[str, str, Fraction | float | int]
@@ -213,7 +213,7 @@ def verify_edges(
     Raises: NotAMetric; the witness of a too long edge is the whole shorter path, as places among the sorted names.
     """
     require_of_a_check(title, budget, progress, first)
-    currency_of(privacy)
+    privacy_measure_of(privacy)
     stated = stated_edges(edges)
     check_statements(stated)
     excess, worst, count = _worst(stated, progress, first)

@@ -312,13 +312,16 @@ def pair_classes_in_families(metric: Metric, tables: WeightTables) -> Iterator[l
         seen = [table for table in tables.tables if any(axis in run.axes for axis in table.axes)]
         apart = isinstance(run.metric, DiscreteMetric) and len(seen) > 1 and _kinds(seen, run) > _LISTED_TOGETHER
         members = [WeightTables(tables.shape, (table,)) for table in seen] if apart else [tables]
-        each = (_kept(one for moves in _moves(run, member) for one in _nearer(moves, presence)) for member in members)
+        each = (
+            _collected_within_limit(one for moves in _moves(run, member) for one in _nearer(moves, presence))
+            for member in members
+        )
         family = [moving for moving in each if moving]  # a table that is alike along the run moves with no record
         if family:
             yield family
 
 
-def _kept(blocks: Iterable[PairClasses]) -> list[PairClasses]:
+def _collected_within_limit(blocks: Iterable[PairClasses]) -> list[PairClasses]:
     kept, pairs = [], 0
     for moves in blocks:
         pairs += moves.bounds.size

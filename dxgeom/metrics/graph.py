@@ -42,16 +42,16 @@ class WholeLengths:
 class GraphMetric(Metric):
     """The shortest-path closure of edges with bounds; ∞ between components. Without edges nothing is protected.
 
-    ``first``, ``second``: (E,) endpoints; ``bounds``: (E,) finite, ≥ 0, already rounded down. ``stated``: the bounds
-    before they were rounded, where these are whole multiples of one unit: then paths add up *exactly*, and three edges
-    of a third are 1. Without it distances are *rounded down* by a little more than each edge is.
+    ``first``, ``second``: (E,) endpoints; ``bounds``: (E,) finite, ≥ 0, already rounded down. ``exact_lengths``: the
+    bounds before they were rounded, where these are whole multiples of one unit: then paths add up *exactly*, and three
+    edges of a third are 1. Without it distances are *rounded down* by a little more than each edge is.
     """
 
     count: int
     first: NDArray[np.int64] = field(repr=False)
     second: NDArray[np.int64] = field(repr=False)
     bounds: NDArray[np.float64] = field(repr=False)
-    stated: WholeLengths | None = field(default=None, repr=False)
+    exact_lengths: WholeLengths | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:
@@ -70,8 +70,8 @@ class GraphMetric(Metric):
             here = (position >= start) & (position < start + SOURCES_PER_BLOCK)
             rows = distances_from(self._graph, sources[start : start + SOURCES_PER_BLOCK])
             lengths[here] = rows[position[here] - start, second[here]]
-        if self.stated is not None:
-            return self.stated.amounts(lengths)
+        if self.exact_lengths is not None:
+            return self.exact_lengths.amounts(lengths)
         return lengths * (1 - (self.count + 2) * 2.0**-52)
 
     def generating_pairs(self) -> Iterator[PairBlock]:
@@ -92,7 +92,7 @@ class GraphMetric(Metric):
 
     @cached_property
     def _graph(self) -> EdgeGraph:
-        stated = self.bounds if self.stated is None else self.stated.lengths.astype(np.float64)
+        stated = self.bounds if self.exact_lengths is None else self.exact_lengths.lengths.astype(np.float64)
         return edge_graph(self.count, self.first, self.second, stated)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
-from dxgeom.metrics.changes import Changes, Heaviest, ListedChanges, largest_first
+from dxgeom.metrics.changes import Changes, LargestLoads, ListedChanges, largest_first
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.differences import SEPARATES_THE_SAME, kinds_along, refuse_wide, surroundings_of
 from dxgeom.metrics.generating_pairs import (
@@ -97,20 +97,20 @@ class PairedChanges(Changes):
         tops = [top._replace(steps=top.steps * factor) for top, factor in pairs]
         return PairedChanges(self.kinds._replace(columns=self.kinds.columns * factors), _tops=tops)
 
-    def heaviest(self, rates: NDArray[np.float64], most: int) -> Heaviest:
+    def largest_loads(self, rates: NDArray[np.float64], most: int) -> LargestLoads:
         if self._pool:
-            found = self._heaviest_among(self._pool[0], rates, most)
+            found = self._largest_loads_among(self._pool[0], rates, most)
             if most > 1 and found.loads.max(initial=0.0) > _ABOVE:
                 return found
         loads = np.concatenate([np.zeros(0), *(np.abs(rows) @ rates / bounds for rows, bounds in self.blocks())])
         self._pool[:] = [largest_first(loads, max(most, _POOL // len(rates)))]
-        return self._heaviest_among(self._pool[0], rates, most)
+        return self._largest_loads_among(self._pool[0], rates, most)
 
-    def _heaviest_among(self, places: NDArray[np.int64], rates: NDArray[np.float64], most: int) -> Heaviest:
+    def _largest_loads_among(self, places: NDArray[np.int64], rates: NDArray[np.float64], most: int) -> LargestLoads:
         sizes, bounds = np.abs(self.rows(places)).astype(np.float64), self.bounds[places]
         loads = (sizes @ rates) / bounds
         worst = largest_first(loads, most)
-        return Heaviest(loads[worst], sizes[worst] / bounds[worst, None])
+        return LargestLoads(loads[worst], sizes[worst] / bounds[worst, None])
 
     def rows(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The differences at these places, laid out, (n, K)."""

@@ -38,7 +38,7 @@ from dxgeom.metrics.metric import Metric, MetricCertificate
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.sealed import canonical_digest
-from dxgeom.privacy.currencies import PURE, Privacy, currency_of
+from dxgeom.privacy.measures import PURE, Privacy, privacy_measure_of
 from dxgeom.universe.people.people import People
 from dxgeom.universe.universe import Universe
 
@@ -73,10 +73,10 @@ class VerifiedMetric(Displayed):
     indices mean, so that a ledger can tell.
     ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
     mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said; it changes no
-    distance, and so no fingerprint. ``stated``: gives the text that it was compiled from, or None; None where there is
-    none. ``alike``: whether another such text means the same. ``block``: a digest of which records of a larger metric
-    these are, whose account it keeps; None for a metric of its own. ``privacy``: what a distance promises, "pure" or
-    "concentrated", which the fingerprint knows, too.
+    distance, and so no fingerprint. ``source_text``: gives the text that it was compiled from, or None; None where
+    there is none. ``alike``: whether another such text means the same. ``block``: a digest of which records of a larger
+    metric these are, whose account it keeps; None for a metric of its own. ``privacy``: what a distance promises,
+    "pure" or "concentrated", which the fingerprint knows, too.
     ``people``: how people with many rows count, None where every row is taken to be a person's only one; where rows are
     counted, ``metric`` is what a policy says of people, divided by the rows that one person may have.
     """
@@ -88,7 +88,7 @@ class VerifiedMetric(Displayed):
     budget: Fraction
     universe: Universe | None = None
     data_set: DataSet = UNNAMED
-    stated: Callable[[], str | None] | None = field(default=None, repr=False)
+    source_text: Callable[[], str | None] | None = field(default=None, repr=False)
     alike: Callable[[str], bool] | None = field(default=None, repr=False)
     block: str | None = None
     privacy: Privacy = PURE
@@ -98,7 +98,7 @@ class VerifiedMetric(Displayed):
     def __post_init__(self, door: object) -> None:
         if door is not _DOOR:
             raise DxgeomError("a VerifiedMetric is made by verify_metric or by compiling a policy, never by hand")
-        currency_of(self.privacy)
+        privacy_measure_of(self.privacy)
         if self.budget <= 0:
             raise DxgeomError(f"a budget is a positive multiple of the metric, found {self.budget}")
         if self.universe is not None and self.universe.size != self.metric.size:
@@ -184,7 +184,7 @@ def verify(
     budget: Fraction,
     universe: Universe | None = None,
     data_set: DataSet = UNNAMED,
-    stated: Callable[[], str | None] | None = None,
+    source_text: Callable[[], str | None] | None = None,
     alike: Callable[[str], bool] | None = None,
     block: str | None = None,
     privacy: Privacy = PURE,
@@ -208,7 +208,7 @@ def verify(
         budget,
         universe,
         data_set,
-        stated,
+        source_text,
         alike,
         block,
         privacy,
@@ -259,7 +259,7 @@ def verify_metric(
     for a universe that does not fit.
     """
     require_of_a_check(title, budget, progress, first)
-    currency_of(privacy)
+    privacy_measure_of(privacy)
     require(universe, (Universe, NoneType), "universe", "give policy.universe, or leave it out")
     entries, factor = matrix_of(matrix)
     certificate = certify_matrix(entries, factor, progress, first)

@@ -121,7 +121,7 @@ class JumpShifts(DefinedByNumbers):
         """
         bounds = np.full(len(shifts), np.inf)
         whole = np.all((errors == 0) & (shifts == np.floor(shifts)) & (np.abs(shifts) < 2**53), axis=1)
-        bounds[whole] = self._stated(shifts[whole].astype(np.int64))
+        bounds[whole] = self._listed_distances(shifts[whole].astype(np.int64))
         others = np.flatnonzero(np.isinf(bounds))
         if others.size:
             frame, inverse = self._frame
@@ -154,7 +154,7 @@ class JumpShifts(DefinedByNumbers):
         order = np.lexsort((self.distances, keys))
         return multipliers, keys[order], order
 
-    def _stated(self, shifts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _listed_distances(self, shifts: NDArray[np.int64]) -> NDArray[np.float64]:
         """(n,): the distance of each whole shift that is one of the differences or opposite to one, else infinity."""
         multipliers, keys, order = self._keys
         found = np.full(len(shifts), np.inf)

@@ -109,15 +109,15 @@ class RejectionNoise(NoiseLaw):
         return np.concatenate([np.empty((0, self.dimension)), *kept])[:count]
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
-        kept = [self._kept(self._tries(count), randomness)]
+        kept = [self._accepted(self._tries(count), randomness)]
         while (missing := count - sum(len(draws.values) for draws in kept)) > 0:
-            kept.append(self._kept(self._tries(missing), randomness))
+            kept.append(self._accepted(self._tries(missing), randomness))
         return joined(kept).taken(np.arange(count))
 
     def _tries(self, missing: int) -> int:
         return min(_MOST_TRIES, int(missing / self.acceptance * 1.02) + 16)
 
-    def _kept(self, tries: int, randomness: Randomness) -> IdealDraws:
+    def _accepted(self, tries: int, randomness: Randomness) -> IdealDraws:
         """Those of ``tries`` draws of the envelope that are kept; E's uniform is the last of each row."""
         draws = self.envelope.ideal(tries, randomness)
         words = randomness.words(tries)

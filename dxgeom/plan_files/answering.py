@@ -23,7 +23,6 @@ from dxgeom.mechanisms.parts.table_candidates import marginal_space, proved
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.plan_files.asked import weighed, weights_data
 from dxgeom.plan_files.document import ChangePart, MechanismPart
 from dxgeom.plan_files.laws import (
     ALONG,
@@ -40,6 +39,7 @@ from dxgeom.plan_files.laws import (
     scales_data,
     scales_of,
 )
+from dxgeom.plan_files.queries_data import weighed, weights_data
 from dxgeom.plan_files.text.exact_text import floats_of, keys_of, rationals_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.candidates import names
@@ -188,9 +188,9 @@ def _mixing(part: MechanismPart, count: int) -> DiagonalMixing | NDArray[Any]:
     return mixing
 
 
-def _changed(part: ChangePart, asked: Sensitivity, queries: LinearQueries) -> tuple[Sensitivity, QueryChange]:
+def _changed(part: ChangePart, sensitivity: Sensitivity, queries: LinearQueries) -> tuple[Sensitivity, QueryChange]:
     """The sensitivity of the queries that are answered, and how far they are from those asked; *exact*."""
-    place, metric = "mechanism.change", asked.metric
+    place, metric = "mechanism.change", sensitivity.metric
     universe = metric.universe
     if universe is None or part.weights.names != list(queries.names) or part.weights.of_universe:
         raise Wrong("DX302", f"{place}.weights", "changed queries have the names of those asked, and bare weights")
@@ -199,17 +199,17 @@ def _changed(part: ChangePart, asked: Sensitivity, queries: LinearQueries) -> tu
         answered = sensitivity_of(metric, weighed(part.weights, universe, None, f"{place}.weights"))
     if any(answered.queries.weight_errors):
         raise Wrong("DX305", f"{place}.weights", "the changed weights are too fine for the lattice of their noise")
-    shifts = tuple(_shifts(asked.queries, answered.queries))
+    shifts = tuple(_shifts(sensitivity.queries, answered.queries))
     if rationals_of(part.shifts, f"{place}.shifts") != shifts or number is None:
         raise Wrong("DX307", f"{place}.shifts", "the changed queries are not as far from those asked as this says")
-    return answered, QueryChange(asked.queries, number, shifts)
+    return answered, QueryChange(sensitivity.queries, number, shifts)
 
 
-def _shifts(asked: LatticeQueries, answered: LatticeQueries) -> list[Fraction]:
+def _shifts(queries: LatticeQueries, answered: LatticeQueries) -> list[Fraction]:
     """(K,): the largest distance of two weights of a record type, and what rounding had moved those asked before."""
     found = []
-    for place, (before, after) in enumerate(zip(asked.numerators, answered.numerators, strict=True)):
-        step, unit = asked.steps[place], answered.steps[place]
+    for place, (before, after) in enumerate(zip(queries.numerators, answered.numerators, strict=True)):
+        step, unit = queries.steps[place], answered.steps[place]
         pairs = {*zip(before.tolist(), after.tolist(), strict=True)}
-        found.append(max(abs(old * step - new * unit) for old, new in pairs) + asked.weight_errors[place])
+        found.append(max(abs(old * step - new * unit) for old, new in pairs) + queries.weight_errors[place])
     return found

@@ -97,15 +97,17 @@ class BoxCodec(Codec):
         errors = [repr(error) for error in plan.rmse().tolist()]
         return {"boxes": boxes, "objective": plan.objective, "box_noise": noise, "errors": errors}
 
-    def rebuilt(self, said: BoxPlanDocument, policy: Policy) -> Plan:
-        queries = _queries(said.boxes, policy)
-        factors = measured_of(said.box_noise.measured, queries.merged.sizes, "box_noise.measured")
-        scales = scales_of(said.box_noise.scales, "box_noise.scales")
+    def rebuilt(self, document: BoxPlanDocument, policy: Policy) -> Plan:
+        queries = _queries(document.boxes, policy)
+        factors = measured_of(document.box_noise.measured, queries.merged.sizes, "box_noise.measured")
+        scales = scales_of(document.box_noise.scales, "box_noise.scales")
         with refused_as("DX306", "box_noise"):
-            return boxes_of_scales(policy.compile(), queries, said.objective, said.box_noise.name, factors, scales)
+            return boxes_of_scales(
+                policy.compile(), queries, document.objective, document.box_noise.name, factors, scales
+            )
 
-    def require_errors(self, said: BoxPlanDocument, plan: Plan) -> None:
-        require_same_errors(said.errors, plan, "box")
+    def require_errors(self, document: BoxPlanDocument, plan: Plan) -> None:
+        require_same_errors(document.errors, plan, "box")
 
 
 def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:

@@ -34,10 +34,10 @@ class Codec(ABC):
         """What a file holds between what all begin and end with. Raises: UnsupportedCombination, TooLarge."""
 
     @abstractmethod
-    def rebuilt(self, said: Any, policy: Policy) -> Plan:
+    def rebuilt(self, document: Any, policy: Policy) -> Plan:
         """The plan of a document. Nothing is searched for; what it hides is the policy's. Raises: Wrong."""
 
-    def require_errors(self, said: Any, plan: Plan) -> None:  # noqa: B027 (not all state errors)
+    def require_errors(self, document: Any, plan: Plan) -> None:  # noqa: B027 (not all state errors)
         """Raises: Wrong unless the errors that a document states are the plan's; nothing where none are stated."""
 
 
@@ -52,7 +52,7 @@ class PartCodec(Codec):
         """What a part holds of a plan. Raises: UnsupportedCombination, TooLarge."""
 
     @abstractmethod
-    def rebuilt_part(self, said: Any, question: Any, how: Planning) -> Plan:
+    def rebuilt_part(self, document: Any, question: Any, how: Planning) -> Plan:
         """The plan of a question in a file of tasks. Raises: Wrong."""
 
 

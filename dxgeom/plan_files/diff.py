@@ -83,7 +83,9 @@ def _of_queries(old: Plan, new: Plan) -> Iterator[str]:
     elif before.fingerprint != after.fingerprint:
         changed.append("the weights are others")
     if before.records != after.records:
-        changed.append(f"the public number of records was {_told(before.records)} and is {_told(after.records)}")
+        changed.append(
+            f"the public number of records was {_in_words(before.records)} and is {_in_words(after.records)}"
+        )
     yield from (f"queries: {change}" for change in changed)
 
 
@@ -107,7 +109,7 @@ def _of_mechanisms(old: Plan, new: Plan) -> Iterator[str]:
         for name, word in codec.decided_by.items():
             yield from (f"{word}: {change}" for change in _changes(said[name], then[name], ()))
     if old.spend != new.spend:
-        yield f"spend: was {_told(old.spend)} and is {_told(new.spend)}"
+        yield f"spend: was {_in_words(old.spend)} and is {_in_words(new.spend)}"
 
 
 def _of_errors(old: Plan, new: Plan) -> Iterator[ErrorChange]:
@@ -152,7 +154,7 @@ def _changes(before: Any, after: Any, place: tuple[str | int, ...]) -> Iterator[
         for number in range(max(len(before), len(after))):
             yield from _one_of_two(before, after, number, number < len(before), number < len(after), place)
     elif before != after:
-        yield f"{path_text(place)} was {_told(before)} and is {_told(after)}"
+        yield f"{path_text(place)} was {_in_words(before)} and is {_in_words(after)}"
 
 
 def _one_of_two(
@@ -162,12 +164,12 @@ def _one_of_two(
     if was and has:
         yield from _changes(before[step], after[step], here)
     elif was:
-        yield f"{path_text(here)} is gone, it was {_told(before[step])}"
+        yield f"{path_text(here)} is gone, it was {_in_words(before[step])}"
     else:
-        yield f"{path_text(here)} is new: {_told(after[step])}"
+        yield f"{path_text(here)} is new: {_in_words(after[step])}"
 
 
-def _told(value: Any) -> str:
+def _in_words(value: Any) -> str:
     if value is None:
         return "left open"
     text = value if isinstance(value, str) else str(value)

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dxgeom.plan_files.aims import objective_data, objective_of
 from dxgeom.plan_files.answering import mechanism_data, mechanism_of
-from dxgeom.plan_files.asked import queries_data, queries_of
 from dxgeom.plan_files.codec import PartCodec
 from dxgeom.plan_files.document import ErrorPart, MechanismPart, PlanDocument
+from dxgeom.plan_files.queries_data import queries_data, queries_of
 from dxgeom.plan_files.sources import require_same_error
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.changed_queries import public_records
@@ -52,17 +52,17 @@ class ListedCodec(PartCodec):
             **({} if search == "full" else {"search": search}),
         }
 
-    def rebuilt(self, said: PlanDocument, policy: Policy) -> Plan:
-        queries = queries_of(said.queries, policy)
-        how = Planning(policy.compile(), Wish(records=said.records))
-        return _rebuilt(said, queries, how, CandidateComparison(stated=said.search))
+    def rebuilt(self, document: PlanDocument, policy: Policy) -> Plan:
+        queries = queries_of(document.queries, policy)
+        how = Planning(policy.compile(), Wish(records=document.records))
+        return _rebuilt(document, queries, how, CandidateComparison(recorded_search=document.search))
 
-    def require_errors(self, said: PlanDocument | NoisePart, plan: Plan) -> None:
-        if [one.name for one in said.errors] != list(plan.queries.names):
+    def require_errors(self, document: PlanDocument | NoisePart, plan: Plan) -> None:
+        if [one.name for one in document.errors] != list(plan.queries.names):
             raise Wrong("DX307", "errors", "there is one for each query, in their order")
         with refused_as("DX307", "errors"), np.errstate(all="ignore"):
             noise, biases = np.sqrt(plan.mechanism.variances()), plan.mechanism.biases
-        for number, (one, rmse, bias) in enumerate(zip(said.errors, noise, biases, strict=True)):
+        for number, (one, rmse, bias) in enumerate(zip(document.errors, noise, biases, strict=True)):
             for name, stated, found in (("rmse", one.rmse, rmse), ("bias", one.bias, bias)):
                 require_same_error(stated, found, f"errors[{number}].{name}")
 
@@ -77,17 +77,17 @@ class ListedCodec(PartCodec):
             ],
         }
 
-    def rebuilt_part(self, said: NoisePart, question: LinearQueries, how: Planning) -> Plan:
-        plan = _rebuilt(said, question, how, CandidateComparison())
-        self.require_errors(said, plan)
+    def rebuilt_part(self, document: NoisePart, question: LinearQueries, how: Planning) -> Plan:
+        plan = _rebuilt(document, question, how, CandidateComparison())
+        self.require_errors(document, plan)
         return plan
 
 
 def _rebuilt(
-    said: PlanDocument | NoisePart, queries: LinearQueries, how: Planning, search: CandidateComparison
+    document: PlanDocument | NoisePart, queries: LinearQueries, how: Planning, search: CandidateComparison
 ) -> Plan:
-    mechanism = mechanism_of(said.mechanism, how.metric, queries)
-    objective = objective_of(said.objective, queries.count)
+    mechanism = mechanism_of(document.mechanism, how.metric, queries)
+    objective = objective_of(document.objective, queries.count)
     with refused_as("DX307", "records"):
         number = public_records(how.metric, queries, how.wish.records)
     return listed_plan(how.metric, queries, objective, mechanism, search, number)

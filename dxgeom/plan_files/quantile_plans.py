@@ -7,9 +7,9 @@ from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.plan_files.asked import read_as, written_queries
 from dxgeom.plan_files.codec import PartCodec
 from dxgeom.plan_files.document import Digest, PolicyPart, QueriesPart, Rational
+from dxgeom.plan_files.queries_data import read_as, written_queries
 from dxgeom.plan_files.text.exact_text import rational_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.kind import Planning
@@ -62,24 +62,24 @@ class QuantileCodec(PartCodec):
         queries = written_queries(plan.queries, plan.records, "quantile queries")
         return {"queries": queries, **self.decided(plan), "compared_at_spend": str(plan.compared_at)}
 
-    def rebuilt(self, said: QuantilePlanDocument, policy: Policy) -> Plan:
-        queries = read_as(QuantileQueries, said.queries, policy, "quantile queries", _OTHERS)
-        if len(said.forms) != len(queries.asked):
+    def rebuilt(self, document: QuantilePlanDocument, policy: Policy) -> Plan:
+        queries = read_as(QuantileQueries, document.queries, policy, "quantile queries", _OTHERS)
+        if len(document.forms) != len(queries.questions):
             raise Wrong("DX302", "forms", "there are forms for each query")
-        spend = rational_of(said.compared_at_spend, "compared_at_spend")
+        spend = rational_of(document.compared_at_spend, "compared_at_spend")
         with refused_as("DX305", "forms"):
             return plan_quantiles(
-                policy.compile(), queries, records=said.queries.records, spend=spend, forms=said.forms
+                policy.compile(), queries, records=document.queries.records, spend=spend, forms=document.forms
             )
 
     def decided(self, plan: Plan) -> dict[str, Any]:
         return {"forms": [list(part.forms) for part in plan.parts]}
 
-    def rebuilt_part(self, said: FormsPart, question: QuantileQueries, how: Planning) -> Plan:
-        if len(said.forms) != len(question.asked):
+    def rebuilt_part(self, document: FormsPart, question: QuantileQueries, how: Planning) -> Plan:
+        if len(document.forms) != len(question.questions):
             raise Wrong("DX302", "", self.missing)
         with refused_as("DX305", "forms"):
-            return plan_quantiles(how.metric, question, records=how.wish.records, forms=said.forms)
+            return plan_quantiles(how.metric, question, records=how.wish.records, forms=document.forms)
 
 
 CODEC: Final = QuantileCodec()

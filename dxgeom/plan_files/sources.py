@@ -74,11 +74,11 @@ def require_same_plan(plan: Plan, fingerprint: str) -> None:
         raise Wrong("DX307", "fingerprint", f"this plan's fingerprint is {plan.fingerprint}")
 
 
-def require_same_error(said: str, found: float, place: str) -> None:
+def require_same_error(document: str, found: float, place: str) -> None:
     """Raises: Wrong unless an error, or a bias, that a file states is what was found, which is a number."""
     found = float(found)
-    if not (math.isfinite(found) and abs(float(said) - found) <= _SAME * found):
-        raise Wrong("DX307", place, f"this is {found!r}, the file says {said}")
+    if not (math.isfinite(found) and abs(float(document) - found) <= _SAME * found):
+        raise Wrong("DX307", place, f"this is {found!r}, the file says {document}")
 
 
 def require_same_errors(stated: list[str], plan: Plan, one: str) -> None:

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
-from dxgeom.plan_files.asked import table_queries_of
 from dxgeom.plan_files.codec import Codec
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart, Rational
 from dxgeom.plan_files.laws import bases_data, bases_of, scales_data, scales_of
+from dxgeom.plan_files.queries_data import table_queries_of
 from dxgeom.plan_files.sources import require_same_errors
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.marginals.marginal_plan import plan_of_scales
@@ -92,15 +92,17 @@ class TableCodec(Codec):
             "errors": [repr(error) for error in plan.rmse().tolist()],
         }
 
-    def rebuilt(self, said: TablePlanDocument, policy: Policy) -> Plan:
-        queries = table_queries_of(said.queries, policy)
-        scales = scales_of(said.table_noise.scales, "table_noise.scales")
-        bases = _bases_of(said.table_noise)
+    def rebuilt(self, document: TablePlanDocument, policy: Policy) -> Plan:
+        queries = table_queries_of(document.queries, policy)
+        scales = scales_of(document.table_noise.scales, "table_noise.scales")
+        bases = _bases_of(document.table_noise)
         with refused_as("DX306", "table_noise"):
-            return plan_of_scales(policy.compile(), queries, said.objective, said.table_noise.name, scales, bases)
+            return plan_of_scales(
+                policy.compile(), queries, document.objective, document.table_noise.name, scales, bases
+            )
 
-    def require_errors(self, said: TablePlanDocument, plan: Plan) -> None:
-        require_same_errors(said.errors, plan, "table")
+    def require_errors(self, document: TablePlanDocument, plan: Plan) -> None:
+        require_same_errors(document.errors, plan, "table")
 
 
 CODEC: Final = TableCodec()

@@ -8,11 +8,11 @@ from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dxgeom.plan_files.asked import read_as, written_queries
 from dxgeom.plan_files.codec import Codec, PartCodec, codec_of, codec_of_plan
 from dxgeom.plan_files.document import Digest, PolicyPart, QueriesPart, Rational
 from dxgeom.plan_files.listed_plans import NoisePart
 from dxgeom.plan_files.quantile_plans import FormsPart
+from dxgeom.plan_files.queries_data import read_as, written_queries
 from dxgeom.plan_files.text.exact_text import rational_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.kind import Planning, QuestionKind, Rebuilding
@@ -66,14 +66,14 @@ class TaskCodec(Codec):
             "compared_at_spend": str(plan.compared_at),
         }
 
-    def rebuilt(self, said: TaskPlanDocument, policy: Policy) -> Plan:
-        tasks = read_as(Tasks, said.queries, policy, "tasks", "these are queries, the plan is of tasks")
-        if [one.name for one in said.parts] != list(tasks.names):
+    def rebuilt(self, document: TaskPlanDocument, policy: Policy) -> Plan:
+        tasks = read_as(Tasks, document.queries, policy, "tasks", "these are queries, the plan is of tasks")
+        if [one.name for one in document.parts] != list(tasks.names):
             raise Wrong("DX302", "parts", "there is one for each task, in their order")
-        spend = rational_of(said.compared_at_spend, "compared_at_spend")
-        decided = _Decided(said)
+        spend = rational_of(document.compared_at_spend, "compared_at_spend")
+        decided = _Decided(document)
         with refused_as("DX305", "parts"):
-            how = Planning(policy.compile(), Wish(records=said.queries.records, spend=spend))
+            how = Planning(policy.compile(), Wish(records=document.queries.records, spend=spend))
             plan = plan_tasks(tasks, how, decided.of_task)
         decided.check_others(plan)
         return plan
@@ -120,7 +120,9 @@ class _Decided:
             if task.name in self._used:
                 continue
             if not isinstance(part, FixedPart):
-                raise Wrong("DX302", f"parts[{number}]", f"nothing is decided for a task that asks '{task.asked.word}'")
+                raise Wrong(
+                    "DX302", f"parts[{number}]", f"nothing is decided for a task that asks '{task.question.word}'"
+                )
             if part.fingerprint != one.fingerprint:
                 what = f"this task's plan has the fingerprint {one.fingerprint}"
                 raise Wrong("DX307", f"parts[{number}].fingerprint", what)

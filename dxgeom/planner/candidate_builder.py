@@ -35,10 +35,10 @@ from dxgeom.mechanisms.shapes.rotated_axes import QUICK, THOROUGH, Effort, best_
 from dxgeom.mechanisms.shapes.round_spaces import RoundSpace, round_space
 from dxgeom.mechanisms.shapes.strategy import best_sums
 from dxgeom.planner.changed_queries import with_changed_queries
-from dxgeom.planner.objectives.attention import attention
+from dxgeom.planner.objectives.error_weights import error_weights
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.planner.options import PlanOptions
-from dxgeom.privacy.currencies import CONCENTRATED, currency_of
+from dxgeom.privacy.measures import CONCENTRATED, privacy_measure_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.gaussian.mechanism import BestGaussian, GaussianSpace
@@ -75,7 +75,7 @@ class CandidateBuilder:
             return self._gaussian_bound() or self._bound_in_boxes()
         tables = _if_made(self._marginal_space)
         found = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
-        least = currency_of(self.sensitivity.metric.privacy).least_mean_square
+        least = privacy_measure_of(self.sensitivity.metric.privacy).least_mean_square
         known = 0.0 if tables is None else max(_cautiously(tables.bound * least), tables.volume_bound)
         return max(found, known, 0.0 if self.asks_tables else self._bound_in_boxes())
 
@@ -156,7 +156,7 @@ class CandidateBuilder:
     @property
     def asks_boxes(self) -> bool:
         """Whether they are boxes, and so many that other shapes may be worse."""
-        return len(self.sensitivity.queries.names) > FEW_BOXES and self.in_boxes.asked
+        return len(self.sensitivity.queries.names) > FEW_BOXES and self.in_boxes.boxes
 
     @cached_property
     def in_boxes(self) -> BoxCandidates:
@@ -274,7 +274,7 @@ class CandidateBuilder:
     def _search_space(self) -> RoundSpace | Exception | None:
         """As ``_space``, with some attention for every query."""
         return _attempt(
-            lambda: round_space(self.sensitivity, attention(self.sensitivity, self.objective, self._effort))
+            lambda: round_space(self.sensitivity, error_weights(self.sensitivity, self.objective, self._effort))
         )
 
     @cached_property

@@ -14,7 +14,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms import shapes  # whose files are loaded when a candidate is built
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
-from dxgeom.planner.comparing import floors
+from dxgeom.planner.comparing import candidate_bounds
 from dxgeom.planner.options import AUTO, NAMED_FAMILIES
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Kind(Enum):
     Named, it answers them as ``BoxQueries``, of which nothing is laid out."""
     CONCENTRATED_BOXES = "very many counts in boxes, concentrated privacy"
     """Built where both hold."""
-    OWN = "a body of one's own"
+    USER_BODY = "a body of one's own"
     """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
     """Answers other queries than were asked, with a known bias: built where the number of records is public, or when
@@ -66,15 +66,16 @@ NORMAL_KINDS: Final = (Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES, Kind.UNEVEN_
 class Candidate:
     """One mechanism for linear queries: its name everywhere, its title in pictures, and how it is built.
 
-    ``build`` raises TooLarge, NotANormBall or CertificateRefused when it cannot be built this time. ``floor``: what its
-    objective cannot be below, found much sooner than it is built; None where nothing such is known.
+    ``build`` raises TooLarge, NotANormBall or CertificateRefused when it cannot be built this time.
+    ``candidate_bound``: what its objective cannot be below, found much sooner than it is built; None where nothing such
+    is known.
     """
 
     name: str
     title: str
     kind: Kind
     build: Callable[[CandidateBuilder], AdditiveMechanism]
-    floor: Callable[[CandidateBuilder], float] | None = None
+    candidate_bound: Callable[[CandidateBuilder], float] | None = None
 
 
 CANDIDATES: Final[tuple[Candidate, ...]] = (
@@ -84,21 +85,21 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         "box",
         Kind.SHAPE,
         lambda shared: shapes.box_mechanism(shared.search_space),
-        floors.box_floor,
+        candidate_bounds.box_bound,
     ),
     Candidate(
         "ellipsoid",
         "ellipsoid",
         Kind.SHAPE,
         lambda shared: shapes.ellipsoid_mechanism(shared.search_space),
-        floors.ellipsoid_floor,
+        candidate_bounds.ellipsoid_bound,
     ),
     Candidate(
         "rotated-laplace",
         "rotated Laplace",
         Kind.SHAPE,
         lambda shared: shapes.rotated_laplace(shared.search_space, shared.strategy),
-        floors.rotated_floor,
+        candidate_bounds.rotated_bound,
     ),
     Candidate("hull", "sensitivity hull", Kind.SHAPE, lambda shared: shared.hull),
     Candidate("coarse-hull", "coarsened hull", Kind.SHAPE, lambda shared: shared.coarse_hull),
@@ -108,7 +109,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         "strategy of sums",
         Kind.SHAPE,
         lambda shared: shapes.strategy_mechanism(shared.search_space, shared.sums),
-        floors.strategy_floor,
+        candidate_bounds.strategy_bound,
     ),
     Candidate("gaussian-with-jumps", "Gaussian with jumps", Kind.PURE, lambda shared: shared.gaussian_with_jumps),
     Candidate("gaussian", "Gaussian", Kind.CONCENTRATED, lambda shared: shared.gaussian),
@@ -125,7 +126,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         Kind.UNEVEN_TABLES,
         lambda shared: shared.kronecker_gaussian,
     ),
-    Candidate("body", "your own body", Kind.OWN, lambda shared: shared.own_body),
+    Candidate("body", "your own body", Kind.USER_BODY, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
     Candidate("changed-queries", "changed queries", Kind.CHANGED_QUERIES, lambda shared: shared.changed_queries),
     Candidate("hull-by-rejection", "hull, by rejection", Kind.OTHERWISE_DRAWN, lambda shared: shared.hull_by_rejection),
@@ -181,9 +182,9 @@ def build(name: str, shared: CandidateBuilder) -> AdditiveMechanism:
     return next(candidate for candidate in CANDIDATES if candidate.name == name).build(shared)
 
 
-def floor_of(name: str) -> Callable[[CandidateBuilder], float] | None:
+def candidate_bound_of(name: str) -> Callable[[CandidateBuilder], float] | None:
     """What the candidate's objective cannot be below, as a function; None where nothing is known before it is built."""
-    return next(candidate for candidate in CANDIDATES if candidate.name == name).floor
+    return next(candidate for candidate in CANDIDATES if candidate.name == name).candidate_bound
 
 
 @final

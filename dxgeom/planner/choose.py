@@ -15,8 +15,8 @@ from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.candidate_builder import FEW_BOXES, CandidateBuilder
 from dxgeom.planner.changed_queries import public_records
+from dxgeom.planner.comparing.candidate_names import candidate_names, error_alone
 from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.comparing.considered import considered, error_alone
 from dxgeom.planner.kind import Planning, kind_of
 from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
@@ -131,6 +131,6 @@ def plan_of_answers(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) 
         partial(error_alone, sensitivity, queries, options),
     )
     shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
-    compared = CandidateComparison(shared, considered(shared))
+    compared = CandidateComparison(shared, candidate_names(shared))
     chosen = compared.mechanism(options.mechanism) if options.mechanism != AUTO else compared.best_so_far()
     return listed_plan(sensitivity.metric, queries, wanted, chosen, compared, number)

@@ -69,7 +69,7 @@ class QuestionKind(ABC, Generic[Question]):
 
     def require_heeded(self, wish: Wish) -> None:
         """Raises: UnsupportedCombination where anything is said that plans of this kind do not heed."""
-        ignored = [name for name in wish.said if name not in self.heeds | ALWAYS]
+        ignored = [name for name in wish.given if name not in self.heeds | ALWAYS]
         if ignored:
             known = " and ".join(filter(None, (", ".join(sorted(self.heeds)[:-1]), *sorted(self.heeds)[-1:])))
             raise UnsupportedCombination(

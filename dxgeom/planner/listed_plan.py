@@ -18,7 +18,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.currencies import CurrencyComparison, compared_currencies
+from dxgeom.planner.measures import MeasureComparison, compared_privacy_measures
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.planner.overview import PlanOverview
@@ -28,10 +28,10 @@ from dxgeom.planner.words import (
     acceptance_lines,
     acceptance_of,
     bound_in_words,
-    currency_lines,
     each_query,
-    of_currency,
+    of_privacy_measure,
     overview_of,
+    privacy_measure_lines,
     reason_of,
     row_of,
     search_lines,
@@ -159,8 +159,8 @@ class ListedPlans(PlanKind):
 
         return bounds_of(plan.mechanism.sensitivity, plan.objective, plan.lower_bound)
 
-    def currencies(self, plan: Plan) -> CurrencyComparison | None:
-        return compared_currencies(plan.candidates)
+    def privacy_measures(self, plan: Plan) -> MeasureComparison | None:
+        return compared_privacy_measures(plan.candidates)
 
     def units(self, plan: Plan) -> tuple[UnitError, ...]:
         return unit_errors(plan.objective, plan.queries, plan.mechanism.variances())
@@ -200,8 +200,8 @@ class ListedPlans(PlanKind):
             "loss": plan.loss,
             "lower_bound": plan.lower_bound if plan.comparison.bound_at_hand else None,
             "epsilon_dp_ratio": plan.epsilon_dp_ratio,
-            **of_currency(plan),
-            "candidates": [candidate.as_dict() for candidate in plan.comparison.told],
+            **of_privacy_measure(plan),
+            "candidates": [candidate.as_dict() for candidate in plan.comparison.shown],
             "queries": each_query(plan),
             "records": plan.records,
             **people_in_words(plan.metric.people),
@@ -213,7 +213,7 @@ class ListedPlans(PlanKind):
 
     def lines(self, plan: Plan) -> list[str]:
         head = f"{len(plan.queries.names)} queries, objective {plan.objective}: {plan.reason}"
-        told = plan.comparison.told
+        told = plan.comparison.shown
         width = max((len(candidate.name) for candidate in told), default=0)
         table = [f"  {candidate.name:<{width}} {row_of(plan, candidate)}" for candidate in told]
         foot = [
@@ -224,7 +224,7 @@ class ListedPlans(PlanKind):
             foot.insert(
                 0, f"ordinary ε-DP would have {plan.epsilon_dp_ratio:.3g} times this plan's {plan.objective.title}"
             )
-        foot[:0] = [*currency_lines(plan), *(f"drawn {said}" for said in acceptance_lines(plan))]
+        foot[:0] = [*privacy_measure_lines(plan), *(f"drawn {said}" for said in acceptance_lines(plan))]
         people = [] if plan.metric.people is None else [plan.metric.people.sentence]
         return [head, *search_lines(plan), *table, *people, *plan.biases_in_words, *foot]
 

@@ -27,7 +27,7 @@ from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.overview import MOST_SHOWN, OverviewTable, PlanOverview, TableErrors
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.plan_kind import PlanKind
-from dxgeom.privacy.currencies import PURE
+from dxgeom.privacy.measures import PURE
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.workloads.box_queries import BoxQueries
@@ -55,11 +55,11 @@ class TriedNoise:
 
 
 class NoiseInParts(PlanKind):
-    """``asked``: what has an error each, in words: tables, boxes; ``one`` of them, ``counted``: each of what is in
-    it."""
+    """``units_in_words``: what has an error each, in words: tables, boxes; ``one`` of them, ``counted``: each of what
+    is in it."""
 
     why = "of the noise that was tried, which losses lists, the least; or as it was named, or its file says"
-    asked: ClassVar[str]
+    units_in_words: ClassVar[str]
     one: ClassVar[str]
     counted: ClassVar[str]
 
@@ -100,7 +100,7 @@ class NoiseInParts(PlanKind):
     def least_spend(self, plan: Plan) -> Fraction:
         if not plan.wants_errors:
             raise UnsupportedCombination(
-                f"the least spend is for {self.asked} that were asked for with certain 'errors'"
+                f"the least spend is for {self.units_in_words} that were asked for with certain 'errors'"
             )
         wanted = np.array([math.inf if one is None else float(one) for one in plan.queries.errors])
         return spend_for(plan.mechanism.variances, wanted, plan.mechanism.rounding_part)
@@ -132,13 +132,13 @@ class NoiseInParts(PlanKind):
         )
 
     def question_in_words(self, plan: Plan) -> str:
-        return counted(plan.queries.count, self.one, self.asked)
+        return counted(plan.queries.count, self.one, self.units_in_words)
 
     def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
         widths = plan.half_widths(level, spend)
         worst = int(widths.argmax())
         return (
-            f"each {self.counted} of {len(widths):,} {self.asked} by {plan.mechanism.name} is off by at most "
+            f"each {self.counted} of {len(widths):,} {self.units_in_words} by {plan.mechanism.name} is off by at most "
             f"{widths[worst]:.4g} ('{plan.queries.name(worst)}', the widest) with probability {level:g}",
         )
 
@@ -166,10 +166,10 @@ class NoiseInParts(PlanKind):
             {self.one: name, **({} if shapes is None else {"shape": [*shapes[k]]}), "rmse": error, "half_width": width}
             for k, (name, error, width) in enumerate(zip(names, errors.tolist(), widths.tolist(), strict=True))
         ]
-        expected = {"spend": str(spend), "level": level, self.asked: each}
+        expected = {"spend": str(spend), "level": level, self.units_in_words: each}
         told = {"gap": plan.gap, "least_spend": None if least is None else str(least), "expected": expected}
         title = f"each {self.counted}, at spend {plain(spend)}"
-        rest = "" if len(errors) <= MOST_SHOWN else f"; the {MOST_SHOWN} {self.asked} with the largest errors"
+        rest = "" if len(errors) <= MOST_SHOWN else f"; the {MOST_SHOWN} {self.units_in_words} with the largest errors"
         rows = [
             (
                 plan.queries.name(place),
@@ -203,17 +203,17 @@ class NoiseInParts(PlanKind):
 class TablePlans(NoiseInParts):
     """Whole tables of counts."""
 
-    asked, one, counted = "tables", "table", "cell"
+    units_in_words, one, counted = "tables", "table", "cell"
     called = "whole tables"
 
     def purpose(self, plan: Plan) -> str:
-        return f"{len(plan.queries.asked):,} tables of counts by {plan.mechanism.name}"
+        return f"{len(plan.queries.attribute_sets):,} tables of counts by {plan.mechanism.name}"
 
     def answers(self, plan: Plan, answer: NoisyTables, spend: Fraction, records: int | None) -> MarginalAnswers:
         return MarginalAnswers(plan.mechanism, answer, spend, records)
 
     def blank(self, plan: Plan, records: int | None) -> NoisyTables:
-        nothing = tuple(np.zeros(0, dtype=np.int64) for _ in plan.queries.asked)
+        nothing = tuple(np.zeros(0, dtype=np.int64) for _ in plan.queries.attribute_sets)
         return NoisyTables(nothing, plan.mechanism.divisors)
 
     def predicted_mse(self, plan: Plan) -> float:
@@ -222,17 +222,21 @@ class TablePlans(NoiseInParts):
         return float((plan.mechanism.cell_errors.mean @ cells) * (1 + plan.mechanism.rounding_part))
 
     def question_in_words(self, plan: Plan) -> str:
-        return f"{counted(len(plan.queries.asked), 'table')} with {plan.queries.count:,} cells"
+        return f"{counted(len(plan.queries.attribute_sets), 'table')} with {plan.queries.count:,} cells"
 
     def shapes(self, plan: Plan) -> tuple[tuple[int, ...], ...]:
         shapes: tuple[tuple[int, ...], ...] = plan.queries.shapes
         return shapes
 
     def sizes(self, plan: Plan) -> dict[str, Any]:
-        return {"tables": len(plan.queries.asked), "cells": plan.queries.count, "mechanism": plan.mechanism.name}
+        return {
+            "tables": len(plan.queries.attribute_sets),
+            "cells": plan.queries.count,
+            "mechanism": plan.mechanism.name,
+        }
 
     def lines(self, plan: Plan) -> list[str]:
-        tables, cells = len(plan.queries.asked), plan.queries.count
+        tables, cells = len(plan.queries.attribute_sets), plan.queries.count
         return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}")
 
 
@@ -240,7 +244,7 @@ class TablePlans(NoiseInParts):
 class BoxPlans(NoiseInParts):
     """Counts in very many boxes."""
 
-    asked, one, counted = "boxes", "box", "count"
+    units_in_words, one, counted = "boxes", "box", "count"
     called = "boxes"
 
     def purpose(self, plan: Plan) -> str:
@@ -260,7 +264,7 @@ class BoxPlans(NoiseInParts):
     def lines(self, plan: Plan) -> list[str]:
         measured = [
             f"  {one.title} {_in_words(factor)}"
-            for one, factor in zip(plan.mechanism.told.columns, plan.mechanism.factors, strict=True)
+            for one, factor in zip(plan.mechanism.merged.columns, plan.mechanism.factors, strict=True)
         ]
         lines = self.compared(plan, f"{plan.queries.count:,} boxes: {plan.mechanism.name}", measured)
         drawn = plan.metric.privacy == PURE and plan.lower_bound > 0

@@ -14,7 +14,7 @@ class StatedQuestion(NamedTuple):
     """A question, what it asks in words, and what holds of its errors, whatever the data."""
 
     name: str
-    asked: str
+    question: str
     holds: str
 
 

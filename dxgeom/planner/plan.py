@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
 from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
 from dxgeom.planner.plan_kind import PlanKind
@@ -107,7 +108,8 @@ class Plan(Pictured):
     noise = of_kind(PlanKind.noise)
     covariance_gap = of_kind(PlanKind.covariance_gap)
     bounds = of_kind(PlanKind.bounds)
-    currencies = of_kind(PlanKind.currencies)
+    privacy_measures = of_kind(PlanKind.privacy_measures)
+    currencies = OldName("privacy_measures")
     units = of_kind(PlanKind.units)
     bias_in_words = of_kind(PlanKind.bias_in_words)
     purpose = of_kind(PlanKind.purpose)

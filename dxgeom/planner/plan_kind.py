@@ -20,7 +20,7 @@ from dxgeom.planner.unknown import Unknown
 if TYPE_CHECKING:
     from dxgeom.planner.answers.error_bars import ErrorBars
     from dxgeom.planner.comparing.comparison import CandidateComparison
-    from dxgeom.planner.currencies import CurrencyComparison
+    from dxgeom.planner.measures import MeasureComparison
     from dxgeom.planner.objectives.objective import UnitError
     from dxgeom.planner.plan import Plan
 
@@ -219,7 +219,7 @@ class PlanKind(ABC):
         """What the objective cannot be below at spend 1, by name, as far as known."""
         return {}
 
-    def currencies(self, plan: Plan) -> CurrencyComparison | None:
+    def privacy_measures(self, plan: Plan) -> MeasureComparison | None:
         """Gaussian noise beside the best noise for pure privacy, at equal distances and at equal (ε, δ); None unless
         both were built."""
         return None

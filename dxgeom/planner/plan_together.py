@@ -20,7 +20,7 @@ from dxgeom.planner.kind import kind_of
 from dxgeom.planner.options import Progress
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.wish import Errors
-from dxgeom.privacy.currencies import Currency, currency_of
+from dxgeom.privacy.measures import PrivacyMeasure, privacy_measure_of
 from dxgeom.universe.columns import plain
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.box_queries import BoxQueries
@@ -50,7 +50,7 @@ class PlansTogether:
     """
 
     parts: tuple[PlannedSpend, ...]
-    currency: Currency
+    privacy_measure: PrivacyMeasure
     limit: Fraction | None
 
     def __iter__(self) -> Iterator[PlannedSpend]:
@@ -59,19 +59,19 @@ class PlansTogether:
     @property
     def total(self) -> Fraction:
         """What the account has spent once all are released: the sum, or the root of the sum of squares *rounded up*."""
-        return self.currency.spend_above(_counted(self.currency, (part.spend for part in self.parts)))
+        return self.privacy_measure.spend_above(_counted(self.privacy_measure, (part.spend for part in self.parts)))
 
     @property
     def left(self) -> Fraction | None:
         """What remains of the limit, *rounded down*; None without one."""
         if self.limit is None:
             return None
-        spent = _counted(self.currency, (part.spend for part in self.parts))
-        return self.currency.spend_below(self.currency.counted(self.limit) - spent)
+        spent = _counted(self.privacy_measure, (part.spend for part in self.parts))
+        return self.privacy_measure.spend_below(self.privacy_measure.counted(self.limit) - spent)
 
     def lines(self) -> list[str]:
         """The spends for a reader."""
-        adding = "squares add up" if self.currency.squares else "they add up"
+        adding = "squares add up" if self.privacy_measure.squares else "they add up"
         said = [f"spends of {len(self.parts)} workloads ({adding})"]
         for part in self.parts:
             errors = part.plan.rmse(part.spend)
@@ -88,7 +88,7 @@ class PlansTogether:
     def as_dict(self) -> dict[str, Any]:
         """The spends ready for JSON."""
         return {
-            "privacy": self.currency.name,
+            "privacy": self.privacy_measure.name,
             "total": str(self.total),
             "limit": None if self.limit is None else str(self.limit),
             "left": None if self.left is None else str(self.left),
@@ -127,7 +127,7 @@ def plan_together(
     _require(workloads, errors, importance)
     if progress is not None:
         require_function(progress, "progress", "pass one of one text, that is told what is being built")
-    currency, limit = currency_of(metric.privacy), None if spend is None else exact_amount(spend, "spend")
+    currency, limit = privacy_measure_of(metric.privacy), None if spend is None else exact_amount(spend, "spend")
     wanted = [None] * len(workloads) if errors is None else list(errors)
     plans = [_planned(metric, asked, one, records, progress) for asked, one in zip(workloads, wanted, strict=True)]
     least = [one.least_spend if one.wants_errors else None for one in plans]
@@ -149,11 +149,13 @@ def plan_together(
     )
 
 
-def _planned(metric: VerifiedMetric, asked: Any, errors: Any, records: int | None, progress: Progress | None) -> Plan:
+def _planned(
+    metric: VerifiedMetric, question: Any, errors: Any, records: int | None, progress: Progress | None
+) -> Plan:
     said = {"errors": errors, "progress": progress}
-    if "records" in kind_of(asked).heeds:
+    if "records" in kind_of(question).heeds:
         said["records"] = records
-    return plan(metric, asked, **said).uninterrupted()
+    return plan(metric, question, **said).uninterrupted()
 
 
 def _require(workloads: object, errors: object, importance: object) -> None:
@@ -175,23 +177,23 @@ def _require(workloads: object, errors: object, importance: object) -> None:
             raise UnsupportedCombination(f"'{what}' has one for each of {len(listed)} workloads; found {len(several)}")
 
 
-def _counted(currency: Currency, spends: Iterator[Fraction]) -> Fraction:
-    return sum((currency.counted(one) for one in spends), Fraction(0))
+def _counted(privacy_measure: PrivacyMeasure, spends: Iterator[Fraction]) -> Fraction:
+    return sum((privacy_measure.counted(one) for one in spends), Fraction(0))
 
 
 def _shares(
-    currency: Currency, limit: Fraction | None, spent: Fraction, weights: Sequence[Fraction | None]
+    privacy_measure: PrivacyMeasure, limit: Fraction | None, spent: Fraction, weights: Sequence[Fraction | None]
 ) -> list[Fraction]:
     """What each workload with a weight gets of the rest: Σ w/s² is least where s ∝ w^⅓, or s² ∝ w^½ for squares."""
     sharing = [float(weight) for weight in weights if weight is not None]
     if not sharing:
         return [Fraction(0)] * len(weights)
-    if limit is None or spent >= currency.counted(limit):
+    if limit is None or spent >= privacy_measure.counted(limit):
         raise UnsupportedCombination(
             "workloads without wanted errors share what the others leave: state a larger 'spend', or errors for all"
         )
-    power = 1 / 2 if currency.squares else 1 / 3
-    whole, rest = math.fsum(weight**power for weight in sharing), currency.counted(limit) - spent
+    power = 1 / 2 if privacy_measure.squares else 1 / 3
+    whole, rest = math.fsum(weight**power for weight in sharing), privacy_measure.counted(limit) - spent
     alike = len(set(sharing)) == 1
 
     def share_of(weight: Fraction) -> Fraction:
@@ -199,7 +201,8 @@ def _shares(
         return Fraction(1, len(sharing)) if alike else Fraction(float(weight) ** power / whole * (1 - 1e-12))
 
     return [
-        Fraction(0) if weight is None else _short(currency.spend_below(rest * share_of(weight))) for weight in weights
+        Fraction(0) if weight is None else _short(privacy_measure.spend_below(rest * share_of(weight)))
+        for weight in weights
     ]
 
 

@@ -56,7 +56,7 @@ class PlannedQuantiles:
     the same kind for both, told beside it, and never compared with the model.
     """
 
-    asked: AskedQuantiles
+    question: AskedQuantiles
     mechanism: QuantileMechanism | Parallel = field(repr=False)
     forms: tuple[str, ...]
     groups: tuple[int, ...] = field(default=(), repr=False)
@@ -74,14 +74,21 @@ class PlannedQuantiles:
             some = "chosen in some groups" if one.name in self.forms else ""
             told = "not built" if one.reason else "chosen" if set(self.forms) == {one.name} else some
             ranks = "-" if one.proved_ranks is None else f"{one.proved_ranks:,}"
-            yield (self.asked.name, one.name, brief_or_none(one.expected_error), brief_or_none(one.proved), ranks, told)
+            yield (
+                self.question.name,
+                one.name,
+                brief_or_none(one.expected_error),
+                brief_or_none(one.proved),
+                ranks,
+                told,
+            )
 
     def as_dict(self) -> dict[str, Any]:
         """The query's part of a plan, ready for JSON."""
         return {
-            "name": self.asked.name,
-            "of": self.asked.attribute,
-            "at": [*map(str, self.asked.at)],
+            "name": self.question.name,
+            "of": self.question.attribute,
+            "at": [*map(str, self.question.at)],
             "forms": list(dict.fromkeys(self.forms)),
             "groups": len(self.groups) or None,
             "expected_errors_if_evenly_spread": self.errors,
@@ -149,8 +156,8 @@ class QuantilePlans(PlanKind):
         share = spend / len(plan.parts)
         number = records or plan.records
         return tuple(
-            statement_of(part.mechanism, None if part.asked.where else number, level, share)
-            + rounding_of(part.asked, plan.queries.universe)
+            statement_of(part.mechanism, None if part.question.where else number, level, share)
+            + rounding_of(part.question, plan.queries.universe)
             for part in plan.parts
         )
 
@@ -158,10 +165,10 @@ class QuantilePlans(PlanKind):
         return [f"'{name}': {said}" for name, said in zip(plan.queries.names, plan.statements(), strict=True)]
 
     def question_in_words(self, plan: Plan) -> str:
-        return f"Quantiles, in {counted(len(plan.queries.asked), 'question')}"
+        return f"Quantiles, in {counted(len(plan.queries.questions), 'question')}"
 
     def each_stated(self, plan: Plan, spend: Fraction | None, level: float) -> Sequence[StatedQuestion]:
-        words = map(_in_words, plan.queries.asked)
+        words = map(_in_words, plan.queries.questions)
         return tuple(map(StatedQuestion, plan.queries.names, words, plan.statements(spend, level)))
 
     def overview(self, plan: Plan, spend: Fraction, level: float) -> PlanOverview:
@@ -180,12 +187,15 @@ class QuantilePlans(PlanKind):
                 f"proved    with probability {LEVEL:g} each answer is so near its quantile, whatever the data; never "
                 "compared with a model",
                 *(
-                    f"{one.name} for '{part.asked.name}' is {one.reason}"
+                    f"{one.name} for '{part.question.name}' is {one.reason}"
                     for part in plan.parts
                     for one in part.candidates
                     if one.reason
                 ),
-                *(f"error     '{part.asked.name}': {said}" for part, said in zip(plan.parts, statements, strict=True)),
+                *(
+                    f"error     '{part.question.name}': {said}"
+                    for part, said in zip(plan.parts, statements, strict=True)
+                ),
                 *(f"{name:<9} {said}" for name, said in people_in_words(plan.metric.people).items()),
             ],
         )
@@ -232,7 +242,7 @@ def plan_quantiles(
     require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
     if metric.universe is None or not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination("the queries are about other records than the metric: load both from one policy")
-    _require_forms(forms, len(queries.asked))
+    _require_forms(forms, len(queries.questions))
     if mechanism not in (AUTO, *QUANTILE_FORMS):
         raise UnsupportedCombination(
             f"'mechanism' of quantiles is one of {', '.join(QUANTILE_FORMS)}, or 'auto', which chooses among these; "
@@ -241,9 +251,9 @@ def plan_quantiles(
     named = None if mechanism == AUTO else mechanism
     number = agreed_records(metric, queries.records, records, "as the queries say")
     amount = exact_amount(spend, "spend")
-    share = amount / len(queries.asked)
+    share = amount / len(queries.questions)
     parts = []
-    for place, asked in enumerate(queries.asked):
+    for place, asked in enumerate(queries.questions):
         try:
             chosen = _Chooser(number or RECORDS, share, metric.size, None if forms is None else forms[place], named)
             parts.append(_planned(metric, asked, chosen))
@@ -254,11 +264,11 @@ def plan_quantiles(
     return Plan(QUANTILES, metric, queries, made, number, tuple(parts), ComparedForms(amount, named))
 
 
-def _in_words(asked: AskedQuantiles) -> str:
-    which = "the median" if asked.at == _MEDIAN else f"quantiles at {', '.join(map(str, asked.at))}"
-    condition = "" if asked.where is None else f", of records with {asked.where}"
-    groups = f", by {' and '.join(group.title for group in asked.by)}" if asked.by else ""
-    return f"{which} of {asked.attribute}{condition}{groups}"
+def _in_words(question: AskedQuantiles) -> str:
+    which = "the median" if question.at == _MEDIAN else f"quantiles at {', '.join(map(str, question.at))}"
+    condition = "" if question.where is None else f", of records with {question.where}"
+    groups = f", by {' and '.join(group.title for group in question.by)}" if question.by else ""
+    return f"{which} of {question.attribute}{condition}{groups}"
 
 
 def _require_forms(forms: Any, queries: int) -> None:
@@ -274,20 +284,20 @@ def _require_forms(forms: Any, queries: int) -> None:
         )
 
 
-def _planned(metric: VerifiedMetric, asked: AskedQuantiles, chosen: _Chooser) -> PlannedQuantiles:
-    at = list(asked.at)
+def _planned(metric: VerifiedMetric, wanted: AskedQuantiles, chosen: _Chooser) -> PlannedQuantiles:
+    at = list(wanted.at)
     groups: tuple[int, ...] = ()
-    if asked.by and metric.universe is not None:
-        labels = asked.labels(metric.universe)
+    if wanted.by and metric.universe is not None:
+        labels = wanted.labels(metric.universe)
         groups = tuple(int(label) for label in np.unique(labels))
         mechanism: QuantileMechanism | Parallel = quantiles_by(
-            metric, asked.attribute, at, labels, where=asked.where, form=chosen
+            metric, wanted.attribute, at, labels, where=wanted.where, form=chosen
         )
     else:
-        question = quantile_question(metric, asked.attribute, at, where=asked.where)
+        question = quantile_question(metric, wanted.attribute, at, where=wanted.where)
         mechanism = mechanism_of_form(chosen(question), question)
     chosen.require_all_used()
-    return PlannedQuantiles(asked, mechanism, tuple(chosen.taken), groups, chosen.candidates)
+    return PlannedQuantiles(wanted, mechanism, tuple(chosen.taken), groups, chosen.candidates)
 
 
 @final
@@ -308,7 +318,7 @@ class _Chooser:
                 raise UnsupportedCombination(f"there is a form for each question, found {len(self.given)}")
             self.taken.append(self.given[len(self.taken)])
             return self.taken[-1]
-        asked = question.metric.size if question.asked is None else int(question.asked.sum())
+        asked = question.metric.size if question.mask is None else int(question.mask.sum())
         # As many of the records as of the record types, one at least: they are taken to be spread evenly.
         number = min(max(1, self.records * asked // self.types), MOST_RECORDS)
         choice = choice_between(question, number, self.spend)

@@ -15,6 +15,7 @@ from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import metrics_of_rows
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
+from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.answer_table import ReleasedAnswer
 from dxgeom.planner.answers.consistency import ConsistentAnswers
@@ -23,8 +24,8 @@ from dxgeom.planner.answers.plain_answers import PlainAnswers
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQuantile
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
-from dxgeom.planner.releases.booking import Booking
-from dxgeom.privacy.currencies import PURE
+from dxgeom.planner.releases.receipt import ReleaseReceipt
+from dxgeom.privacy.measures import PURE
 from dxgeom.universe.people.people import ONE_ROW, People, repeated_in_words
 
 FORMAT = "dxgeom release 1"
@@ -41,7 +42,7 @@ class Release(Pictured, Generic[Answer]):
     records may be absent, or no histogram was read: nothing here depends on them then. ``plan_fingerprint``: what the
     ledger remembers the release by. What a kind of answers has can be read here, too; what it has not is
     refused, saying why and what to take instead.
-    ``booking``: the ledger's entry and seal, None where no ledger is kept. ``repeated``: an earlier release of the same
+    ``receipt``: the ledger's entry and seal, None where no ledger is kept. ``repeated``: an earlier release of the same
     key, as it was then. ``rehearsal``: of made-up records, and worth nothing. ``not_declared_whole``: attributes whose
     column has an integer type, which the policy does not say.
     """
@@ -55,11 +56,12 @@ class Release(Pictured, Generic[Answer]):
     time: str
     secure: bool
     plan_fingerprint: str = field(repr=False)
-    booking: Booking | None = None
+    receipt: ReleaseReceipt | None = None
     repeated: bool = False
     rehearsal: bool = False
     not_declared_whole: tuple[str, ...] = field(default=(), repr=False)
     looks_like_people: tuple[str, ...] = field(default=(), repr=False)
+    booking = OldName("receipt")
 
     @property
     def _shown(self) -> ShownAnswers:
@@ -221,7 +223,7 @@ class Release(Pictured, Generic[Answer]):
         """The release ready for JSON; ``level``: of the intervals around answers to linear queries, with ``joint`` of
         all at once."""
         account = self.mechanism.account
-        asked = self._shown.asked_fingerprint
+        asked = self._shown.question_fingerprint
         return {
             **self._shown.document(level, joint=joint),
             "spent": str(self.spent),
@@ -232,10 +234,10 @@ class Release(Pictured, Generic[Answer]):
             "time": self.time,
             "secure_randomness": self.secure,
             "policy": {"title": account.policy_name, "fingerprint": account.policy_fingerprint},
-            **({} if account.currency == PURE else {"privacy": account.currency}),
+            **({} if account.privacy_measure == PURE else {"privacy": account.privacy_measure}),
             **({} if asked is None else {"queries_fingerprint": asked}),
             "plan_fingerprint": self.plan_fingerprint,
-            **({} if self.booking is None else {"ledger": self.booking.as_dict()}),
+            **({} if self.receipt is None else {"ledger": self.receipt.as_dict()}),
             **({"repeated": True} if self.repeated else {}),
             **({"rehearsal": True} if self.rehearsal else {}),
         }
@@ -260,7 +262,7 @@ class Release(Pictured, Generic[Answer]):
         document = self.as_dict(level, joint=joint)
         for curators in ("dropped_rows", "dropped_people", "time", "repeated"):
             document.pop(curators, None)
-        return {**document, **({} if self.booking is None else {"ledger": self.booking.public_dict()})}
+        return {**document, **({} if self.receipt is None else {"ledger": self.receipt.public_dict()})}
 
     def to_json(self, level: float = 0.95) -> str:
         """The release as JSON text, as a file of it begins: with its format."""

@@ -76,7 +76,7 @@ class Wish:
             require_function(self.progress, "progress", "pass one of one text, that is told what is being built")
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def given(self) -> tuple[str, ...]:
         """The names of what is another than if it had been left out, those of a search too."""
         here = [one.name for one in fields(Wish) if one.name != "search" and _differs(self, one.name, one.default)]
         return (*here, *(one.name for one in fields(Search) if _differs(self.search, one.name, one.default)))
@@ -88,9 +88,9 @@ class Wish:
         return PlanOptions(self.mechanism, self.records, progress=self.progress, quick=not self.thorough, **said)
 
 
-def _differs(said: object, name: str, default: object) -> bool:
+def _differs(options: object, name: str, default: object) -> bool:
     """Arrays are never what is left out, and are not compared with it."""
-    value = getattr(said, name)
+    value = getattr(options, name)
     return value is not default and not (isinstance(value, (bool, int, str, Fraction)) and value == default)
 
 

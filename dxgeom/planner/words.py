@@ -11,9 +11,9 @@ from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.planner.candidates import CandidateResult, Kind, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS
 from dxgeom.planner.comparing.comparison import BOUND
-from dxgeom.planner.currencies import CurrencyComparison
+from dxgeom.planner.measures import MeasureComparison
 from dxgeom.planner.overview import OverviewTable, PlanOverview
-from dxgeom.privacy.currencies import CONCENTRATED, PURE
+from dxgeom.privacy.measures import CONCENTRATED, PURE
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import brief
 
@@ -62,11 +62,11 @@ def bound_in_words(plan: Plan) -> str:
     return f"{said}: this plan's, for changed queries with a bias, is {plan.gap:.3g} times that"
 
 
-def of_currency(plan: Plan) -> dict[str, Any]:
+def of_privacy_measure(plan: Plan) -> dict[str, Any]:
     """What is told of a plan for concentrated privacy, ready for JSON: only what is known without another search."""
     if plan.metric.privacy == PURE:
         return {}
-    at_hand, compared = plan.comparison.bound_at_hand, _told_currencies(plan)
+    at_hand, compared = plan.comparison.bound_at_hand, _compared_privacy_measures(plan)
     return {
         "privacy": CONCENTRATED,
         "bounds": dict(plan.bounds) if at_hand else None,
@@ -75,9 +75,9 @@ def of_currency(plan: Plan) -> dict[str, Any]:
     }
 
 
-def currency_lines(plan: Plan) -> list[str]:
+def privacy_measure_lines(plan: Plan) -> list[str]:
     """The same comparison for a reader."""
-    compared = _told_currencies(plan)
+    compared = _compared_privacy_measures(plan)
     return [] if compared is None else compared.lines()
 
 
@@ -117,8 +117,8 @@ def acceptance_lines(plan: Plan) -> list[str]:
     ]
 
 
-def _told_currencies(plan: Plan) -> CurrencyComparison | None:
-    return plan.currencies if plan.comparison.named is None else None
+def _compared_privacy_measures(plan: Plan) -> MeasureComparison | None:
+    return plan.privacy_measures if plan.comparison.named is None else None
 
 
 def row_of(plan: Plan, candidate: CandidateResult) -> str:
@@ -170,7 +170,7 @@ def overview_of(plan: Plan, spend: Fraction, level: float) -> PlanOverview:
     head = f"{plan.metric.title}: {len(expected)} queries, {title} (mean squared error) at spend 1"
     compared = OverviewTable(
         ("mechanism", title, "times the chosen", "worst query", "set-up in s", "note"),
-        [_candidate_row(candidate, plan) for candidate in plan.comparison.told],
+        [_candidate_row(candidate, plan) for candidate in plan.comparison.shown],
         [*_below_candidates(plan), "", f"each answer, at spend {plain(spend)}"],
     )
     foot = [] if least is None else ["", f"spend   {plain(least)} is the least for the errors asked for"]
@@ -185,12 +185,12 @@ def _below_candidates(plan: Plan) -> list[str]:
     ratio = plan.epsilon_dp_ratio
     ordinary = f"ε-DP    ordinary ε-DP would have {brief(ratio or 0)} times this {plan.objective.title}"
     return [
-        *(f"{candidate.name} {candidate.reason}" for candidate in plan.comparison.told if candidate.reason),
+        *(f"{candidate.name} {candidate.reason}" for candidate in plan.comparison.shown if candidate.reason),
         "",
         f"chosen  {plan.reason}",
         *([] if ratio is None else [ordinary]),
         f"bound   {plan.bound_in_words}",
-        *(f"{'' if place else 'pure':<8}{line}" for place, line in enumerate(currency_lines(plan))),
+        *(f"{'' if place else 'pure':<8}{line}" for place, line in enumerate(privacy_measure_lines(plan))),
         *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
         *(f"bias    {said}" for said in plan.biases_in_words),
         *(f"drawn   {said}" for said in acceptance_lines(plan)),

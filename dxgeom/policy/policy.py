@@ -24,7 +24,7 @@ from dxgeom.policy.source.text import MAX_BYTES, Folder, Language, PolicyText
 from dxgeom.policy.source.yaml_tree import from_one_line, in_one_line, read_tree
 from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import write_policy
-from dxgeom.privacy.currencies import Privacy
+from dxgeom.privacy.measures import Privacy
 from dxgeom.universe.universe import Universe
 
 if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
@@ -110,7 +110,7 @@ class Policy(Pictured):
         return meaning_of(self.resolved, self.description, self.parts, self.metric)
 
     def means(self, stated: str) -> bool:
-        """Whether the policy of :meth:`stated` has this meaning; not sure counts as no."""
+        """Whether the policy of :meth:`source_text` has this meaning; not sure counts as no."""
         try:
             return Policy.from_stated(stated).meaning == self.meaning
         except DxgeomError:
@@ -177,7 +177,7 @@ class Policy(Pictured):
 
     @classmethod
     def from_stated(cls, text: str) -> Policy:
-        """The policy of :meth:`stated`; the disk is not looked at. Raises: PolicyError, UnsupportedCombination."""
+        """The policy of :meth:`source_text`; the disk is not looked at. Raises: PolicyError, UnsupportedCombination."""
         try:
             data, folder = from_one_line(text)
             return cls.from_dict(data, folder=folder)
@@ -201,7 +201,7 @@ class Policy(Pictured):
             budget=self.budget,
             universe=self.universe,
             data_set=self.data_set,
-            stated=self.stated,
+            source_text=self.stated,
             alike=self.means,
             privacy=self.privacy,
         )
@@ -271,10 +271,10 @@ def _policy_of(text: PolicyText) -> Policy:
     syntax = None if tree is None else read_syntax(tree, mistakes)
     resolved = None if syntax is None else resolve(syntax, mistakes)
     if resolved is None or mistakes:
-        raise PolicyError(mistakes.found)
+        raise PolicyError(mistakes.all)
     description = describe(resolved)
     parts, apart, lowered = lower(resolved, description, mistakes)
     check_connected(resolved, apart, mistakes)
     if mistakes:
-        raise PolicyError(mistakes.found)
+        raise PolicyError(mistakes.all)
     return Policy(text.file, resolved, description, parts, lowered(), apart, text)

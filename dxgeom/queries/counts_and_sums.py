@@ -54,7 +54,7 @@ class Count(TableKind):
     word = "count"
     syntax = CountSyntax
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         chosen, by = columns.condition(value), columns.weight(node)
         name = "count" if node.entry("by") and one_line(value) == "true" else one_line(value)
         weight = node.entry("weight")
@@ -83,7 +83,7 @@ class Sum(QueryKind):
     word = "sum"
     syntax = SumSyntax
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         chosen, found, by = columns.where(node), columns.numbers(value), columns.weight(node)
         if found is None or chosen is None or by is None:
             return None

@@ -40,20 +40,20 @@ class QueryReader:
     columns: ColumnReader
     records: int | None
 
-    def asked(self, node: Node) -> AskedQueries | AskedQuantiles | None:
+    def read(self, node: Node) -> AskedQueries | AskedQuantiles | None:
         """The queries of one entry of the list."""
         found = self.checked(node)
         if found is None or not isinstance(node, Mapping):
             return None
         kind, syntax, value = found
-        before = len(self.columns.mistakes.found)
+        before = len(self.columns.mistakes.all)
         self.columns.stepped.clear()
         try:
-            made = kind.asked(node, value, self.columns, self.records)
+            made = kind.read(node, value, self.columns, self.records)
         except TooLarge as error:
             self.columns.note("DX207", value.span, str(error))
             return None
-        if made is None or syntax is None or len(self.columns.mistakes.found) > before:
+        if made is None or syntax is None or len(self.columns.mistakes.all) > before:
             return None
         if isinstance(made, AskedQuantiles):
             return replace(made, name=syntax.name or made.name)

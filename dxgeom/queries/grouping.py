@@ -25,7 +25,7 @@ MOST_RATIOS: Final = 400
 _COARSER = "group by fewer columns, or by coarser ones, such as bins"
 
 
-def by_groups(asked: AskedQueries, by: Node, columns: ColumnReader) -> AskedQueries | None:
+def by_groups(queries: AskedQueries, by: Node, columns: ColumnReader) -> AskedQueries | None:
     """A query with one answer, or a ratio of two, asked of each group by itself; the last column's values run fastest.
 
     Groups that no record type is in, or none that the query is about, are left out: their answers would always be 0.
@@ -35,19 +35,19 @@ def by_groups(asked: AskedQueries, by: Node, columns: ColumnReader) -> AskedQuer
     if found is None:
         return None
     count = math.prod(len(group.words) for group in found)
-    if asked.ratios and count > MOST_RATIOS:
+    if queries.ratios and count > MOST_RATIOS:
         columns.note(
             "DX207", by.span, f"{count:,} groups make as many ratios; at most {MOST_RATIOS} are told", _COARSER
         )
         return None
     # What one group is counted by has its classes and those of the query, at most.
-    weights = count * count * max(table.cells for table in asked.tables)
+    weights = count * count * max(table.cells for table in queries.tables)
     if weights > MOST_WEIGHTS_BY_GROUP:
         message = f"{count:,} groups make {weights:,} weights; at most {MOST_WEIGHTS_BY_GROUP:,} are kept"
         columns.note("DX207", by.span, message, _COARSER)
         return None
     try:
-        made = _asked_of_each(asked, marginal(found))
+        made = _asked_of_each(queries, marginal(found))
     except TooLarge as error:
         columns.note("DX207", by.span, str(error), _COARSER)
         return None
@@ -56,25 +56,25 @@ def by_groups(asked: AskedQueries, by: Node, columns: ColumnReader) -> AskedQuer
     return made
 
 
-def _asked_of_each(asked: AskedQueries, groups: NamedTable) -> AskedQueries | None:
+def _asked_of_each(queries: AskedQueries, groups: NamedTable) -> AskedQueries | None:
     """The query times each group that it is about, None for none. Raises: TooLarge."""
-    counted = groups.table if asked.counted is None else products(groups.table, asked.counted)
-    inhabited = counted if asked.numbers is None else products(counted, asked.numbers.there)
+    counted = groups.table if queries.counted is None else products(groups.table, queries.counted)
+    inhabited = counted if queries.numbers is None else products(counted, queries.numbers.there)
     kept = [int(place) for place in np.flatnonzero(inhabited.extremes[1])]
     if not kept:
         return None
     counted, about = only(counted, kept), [groups.groups[place] for place in kept]
     return replace(
-        asked,
-        names=tuple(_called(name, group) for name in asked.names for group in about),
-        units=tuple(unit for unit in asked.units for _ in about),
-        tables=tuple(only(products(groups.table, table), kept) for table in asked.tables),
+        queries,
+        names=tuple(_called(name, group) for name in queries.names for group in about),
+        units=tuple(unit for unit in queries.units for _ in about),
+        tables=tuple(only(products(groups.table, table), kept) for table in queries.tables),
         counted=counted,
-        by_group=() if asked.numbers is None else asked.numbers.roundings(counted),
-        origins=tuple(AnswerOrigin(name, group) for name in asked.names for group in about),
+        by_group=() if queries.numbers is None else queries.numbers.roundings(counted),
+        origins=tuple(AnswerOrigin(name, group) for name in queries.names for group in about),
         ratios=tuple(
             RatioWords(_called(title, group), within, AnswerOrigin(title, group))
-            for title, within, _ in asked.ratios
+            for title, within, _ in queries.ratios
             for group in about
         ),
     )

@@ -34,7 +34,7 @@ class Matrix(QueryKind):
     syntax = MatrixSyntax
     several = True
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         file, universe = one_line(value), columns.universe
         try:
             table = read_csv(columns.mistakes.text.folder, file)

@@ -62,7 +62,7 @@ class Mean(QueryKind):
     word = "mean"
     syntax = MeanSyntax
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         chosen, found, by = columns.where(node), columns.numbers(value), columns.weight(node)
         weight = node.entry("weight")
         place = (node.entry(self.word) or (node,))[0].span
@@ -115,7 +115,7 @@ class Share(QueryKind):
     word = "share"
     syntax = ShareSyntax
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         among, chosen = columns.where(node), columns.condition(value)
         if among is None or chosen is None:
             return None

@@ -15,7 +15,7 @@ from dxgeom.policy.source.yaml_tree import Node
 from dxgeom.queries.columns import EVERYBODY
 from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.weights import AskedQueries, RatioWords
-from dxgeom.universe.numbers.asked_ratio import AskedRatio
+from dxgeom.universe.numbers.ratio_query import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
 from dxgeom.universe.queries import LinearQueries
@@ -35,8 +35,8 @@ def queries_listed(
     """The queries of the entries of one list; None where a mistake was noted in the list, and for quantiles where
     record types are too many to count each."""
     mistakes = reader.columns.mistakes
-    before = len(mistakes.found)
-    asked = [(entry, one) for entry in entries if (one := reader.asked(entry)) is not None]
+    before = len(mistakes.all)
+    asked = [(entry, one) for entry in entries if (one := reader.read(entry)) is not None]
     _check_names(asked, mistakes)
     quantiles = [(entry, one) for entry, one in asked if isinstance(one, AskedQuantiles)]
     made = [(entry, one) for entry, one in asked if isinstance(one, AskedQueries)]
@@ -46,7 +46,7 @@ def queries_listed(
     if cells > MOST_WEIGHTS:
         message = f"the queries together have {cells:,} weights; at most {MOST_WEIGHTS:,} are kept"
         mistakes.add("DX207", entries[0].span, message, "ask fewer queries, or use coarser values in the policy")
-    if len(mistakes.found) > before or mistakes.full or not asked:
+    if len(mistakes.all) > before or mistakes.full or not asked:
         return None
     universe = reader.columns.universe
     if quantiles:
@@ -85,9 +85,9 @@ def stacked(
     )
 
 
-def _check_names(asked: list[tuple[Node, AskedQueries | AskedQuantiles]], mistakes: Mistakes) -> None:
+def _check_names(read: list[tuple[Node, AskedQueries | AskedQuantiles]], mistakes: Mistakes) -> None:
     seen: set[str] = set()
-    for entry, one in asked:
+    for entry, one in read:
         names = _names_of(one)
         again = next((name for name, times in Counter(names).items() if times > 1 or name in seen), None)
         if again is not None:
@@ -96,11 +96,11 @@ def _check_names(asked: list[tuple[Node, AskedQueries | AskedQuantiles]], mistak
         seen.update(names)
 
 
-def _names_of(asked: AskedQueries | AskedQuantiles) -> tuple[str, ...]:
+def _names_of(queries: AskedQueries | AskedQuantiles) -> tuple[str, ...]:
     """What is told under names of their own."""
-    if isinstance(asked, AskedQuantiles):
-        return asked.name, *(asked.called(level, ()) for level in asked.at if asked.several)
-    return tuple(ratio.title for ratio in asked.ratios) or asked.names
+    if isinstance(queries, AskedQuantiles):
+        return queries.name, *(queries.called(level, ()) for level in queries.at if queries.several)
+    return tuple(ratio.title for ratio in queries.ratios) or queries.names
 
 
 def taken_apart(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tuple[AskedRatio, ...]]:
@@ -136,10 +136,10 @@ def taken_apart(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tupl
     return kept, tuple(ratios)
 
 
-def _with_other_names(asked: AskedQueries, taken: set[str], ratio: RatioWords) -> AskedQueries:
+def _with_other_names(queries: AskedQueries, taken: set[str], ratio: RatioWords) -> AskedQueries:
     """The same under names that nothing else has."""
     title = ratio.title if ratio.asks is None else ratio.asks.query
-    return replace(asked, names=tuple(f"{title}: {name}" if name in taken else name for name in asked.names))
+    return replace(queries, names=tuple(f"{title}: {name}" if name in taken else name for name in queries.names))
 
 
 def rounding_of_each(workloads: list[AskedQueries]) -> tuple[ValueRounding, ...]:

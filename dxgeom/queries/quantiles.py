@@ -62,7 +62,7 @@ class Median(QueryKind):
     word = "median"
     syntax = MedianSyntax
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQuantiles | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQuantiles | None:
         return _quantiles(self.word, _MEDIAN, node, value, columns)
 
 
@@ -73,7 +73,7 @@ class Quantiles(QueryKind):
     word = "quantiles"
     syntax = QuantilesSyntax
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQuantiles | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQuantiles | None:
         stated = node.entry("at")
         items = stated[1].items if stated and isinstance(stated[1], Sequence) else ()
         levels = [_level(item, columns) for item in items]

@@ -94,7 +94,7 @@ def tables_from_dict(data: Map[str, Any], policy: Policy, records: int | None = 
     _, entries, agreed = _read_all(mistakes, policy.universe, records)
     found = TablesReader(policy.universe, mistakes, agreed).workload(entries)
     if found is None:
-        raise QueryError(mistakes.found)
+        raise QueryError(mistakes.all)
     return found
 
 
@@ -117,10 +117,10 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     if not universe.indexable:
         counts = (BoxesReader if asks_for_boxes(entries) else TablesReader)(universe, mistakes, records)
         found: Asked | None = counts.workload(entries)
-        if found is None and key == "queries" and "DX221" in {one.code for one in mistakes.found}:
+        if found is None and key == "queries" and "DX221" in {one.code for one in mistakes.all}:
             found = _together(entries, universe, records, text)
         if found is None:
-            raise QueryError(mistakes.found)
+            raise QueryError(mistakes.all)
         return found
     reader = QueryReader(ColumnReader(universe, mistakes), records)
     of_tasks = key == "tasks"
@@ -128,7 +128,7 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     if mistakes or asked is None:
         whole = None if of_tasks else _without_cells(entries, universe, records, mistakes)
         if whole is None:
-            raise QueryError(mistakes.found)
+            raise QueryError(mistakes.all)
         return whole
     return asked
 
@@ -143,7 +143,7 @@ def _together(
     mistakes = Mistakes(text)
     asked = queries_listed(entries, QueryReader(ColumnReader(universe, mistakes), records), text)
     if mistakes:
-        raise QueryError(mistakes.found)
+        raise QueryError(mistakes.all)
     return asked
 
 
@@ -152,11 +152,11 @@ def _without_cells(
 ) -> MarginalQueries | BoxQueries | None:
     """The same as whole tables or as boxes, where all that is wrong is that there are too many weights to list each; a
     count for every value of one attribute alone is no table here, its noise is not found in closed form."""
-    if {one.code for one in mistakes.found} != {"DX207"}:
+    if {one.code for one in mistakes.all} != {"DX207"}:
         return None
     if not asks_for_boxes(entries):
         found = TablesReader(universe, Mistakes(mistakes.text), records).workload(entries)
-        if found is not None and any(len(one) > 1 for one in found.asked):
+        if found is not None and any(len(one) > 1 for one in found.attribute_sets):
             return found
     return BoxesReader(universe, Mistakes(mistakes.text), records).workload(entries)
 

@@ -140,7 +140,7 @@ class QueryKind(ABC):
     refused: ClassVar[Map[str, tuple[str, str, str]]] = {}
 
     @abstractmethod
-    def asked(
+    def read(
         self, node: Mapping, value: Node, columns: ColumnReader, records: int | None
     ) -> AskedQueries | AskedQuantiles | None:
         """What a well-formed query asks for; ``value`` is behind its word. Notes mistakes, and gives None then.

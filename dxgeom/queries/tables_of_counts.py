@@ -96,7 +96,7 @@ class Marginal(TableKind):
     syntax = MarginalSyntax
     several = True
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         return _counts(node, columns, _marginals(self.tables(value, columns)))
 
     def tables(self, value: Node, columns: ColumnReader) -> Sequence[tuple[Groups, ...]] | None:
@@ -116,7 +116,7 @@ class Marginals(TableKind):
     syntax = MarginalsSyntax
     several = True
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         return _counts(node, columns, _marginals(self.tables(value, columns)))
 
     def tables(self, value: Node, columns: ColumnReader) -> Sequence[tuple[Groups, ...]] | None:
@@ -144,7 +144,7 @@ class Prefixes(BoxKind):
     syntax = PrefixesSyntax
     several = True
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         groups = _along(self.word, node, value, columns)
         return _counts(node, columns, None if groups is None else [prefix_counts(groups)])
 
@@ -161,7 +161,7 @@ class Ranges(BoxKind):
     syntax = RangesSyntax
     several = True
 
-    def asked(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
         groups = _along(self.word, node, value, columns)
         return _counts(node, columns, None if groups is None else [range_counts(groups)])
 
@@ -170,12 +170,12 @@ class Ranges(BoxKind):
         return None if groups is None else [ranges(groups)]
 
 
-def _marginals(asked: Sequence[tuple[Groups, ...]] | None) -> list[NamedTable] | None:
-    return None if asked is None else [marginal(groups) for groups in asked]
+def _marginals(sets_of_groups: Sequence[tuple[Groups, ...]] | None) -> list[NamedTable] | None:
+    return None if sets_of_groups is None else [marginal(groups) for groups in sets_of_groups]
 
 
-def _cells(asked: Sequence[tuple[Groups, ...]] | None) -> list[Spans] | None:
-    return None if asked is None else [cells(groups) for groups in asked]
+def _cells(sets_of_groups: Sequence[tuple[Groups, ...]] | None) -> list[Spans] | None:
+    return None if sets_of_groups is None else [cells(groups) for groups in sets_of_groups]
 
 
 def _counts(node: Mapping, columns: ColumnReader, tables: list[NamedTable] | None) -> AskedQueries | None:

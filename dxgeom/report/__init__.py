@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         improvement_factors as improvement_factors,
         improvement_picture as improvement_picture,
         noise_body_picture as noise_body_picture,
-        shadows_picture as shadows_picture,
+        projections_picture as projections_picture,
         solid_picture as solid_picture,
     )
     from dxgeom.report.released import Released as Released, read_release as read_release

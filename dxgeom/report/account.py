@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from dxgeom.document.document import Block, BudgetGauge, Paragraph, Picture, Section
 from dxgeom.document.scenes import MOST_BARS, answer_bars
-from dxgeom.privacy.currencies import PURE, Privacy, currency_of
+from dxgeom.privacy.measures import PURE, Privacy, privacy_measure_of
 from dxgeom.report.answers import answer_notes, answer_tables
 from dxgeom.report.exactness import possible_ranges
 from dxgeom.report.facts import Facts
@@ -55,10 +55,10 @@ def account(facts: Facts) -> Section:
     return Section(6, "What was told, and what is left", tuple(blocks))
 
 
-def budget_gauge(spent: Fraction, budget: Fraction, count: int | None, currency: Privacy = PURE) -> BudgetGauge:
+def budget_gauge(spent: Fraction, budget: Fraction, count: int | None, privacy_measure: Privacy = PURE) -> BudgetGauge:
     """How much of the budget was spent; ``spent``: as a single spend, where squares add up the root of their sum."""
     counted, releases = (
-        currency_of(currency),
+        privacy_measure_of(privacy_measure),
         "" if count is None else f", {count:,} release{'' if count == 1 else 's'}",
     )
     left = counted.counted(budget) - counted.counted(spent)

@@ -26,7 +26,7 @@ from dxgeom.document.document import (
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.policy.explain.telling import curve_of
 from dxgeom.policy.policy import Policy
-from dxgeom.privacy.currencies import PURE, Privacy
+from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.report.facts import Facts, PairDistances, facts_of
 from dxgeom.wording.numbers import NO_LIMIT, amount, band_of, guesses, odds
 
@@ -92,8 +92,14 @@ def changes_page(old: Policy, new: Policy) -> Document:
     short = Section(0, "In short", tuple(_short(before, after, weaker, stronger)))
     sections = (
         short,
-        Section(1, "Hidden less than before", _told(weaker, new.privacy, "No pair is hidden less than before.")),
-        Section(2, "Hidden more than before", _told(stronger, new.privacy, "No pair is hidden more than before.")),
+        Section(
+            1, "Hidden less than before", _table_of_changes(weaker, new.privacy, "No pair is hidden less than before.")
+        ),
+        Section(
+            2,
+            "Hidden more than before",
+            _table_of_changes(stronger, new.privacy, "No pair is hidden more than before."),
+        ),
     )
     facts: tuple[tuple[str, Words], ...] = (
         ("Old policy", (old.name, " ", Code(old.fingerprint[:12]))),
@@ -174,7 +180,7 @@ def _universe(one: Policy, other: Policy) -> Iterator[Notice]:
             yield Notice("know", f"Values of {name} changed:", f"{more}.")
 
 
-def _told(changes: list[PairChange], privacy: Privacy, nothing: str) -> tuple[Block, ...]:
+def _table_of_changes(changes: list[PairChange], privacy: Privacy, nothing: str) -> tuple[Block, ...]:
     if not changes:
         return (Paragraph(nothing),)
     pure = privacy == PURE

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from dxgeom.disclosure.curves import ToldCurve, curve_of_entries
+from dxgeom.disclosure.curves import LossCurve, curve_of_entries
 from dxgeom.document.document import (
     Block,
     Document,
@@ -20,12 +20,12 @@ from dxgeom.document.document import (
 )
 from dxgeom.document.scenes import guess_curve
 from dxgeom.policy.explain.telling import CurvePoint, curve_of
-from dxgeom.privacy.currencies import CONCENTRATED
 from dxgeom.privacy.curves import concentrated_right_guess
+from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.report.account import answers_of, budget_gauge
-from dxgeom.report.asked import noise_blocks, stated_blocks, width_in_words
 from dxgeom.report.exactness import possible_ranges
 from dxgeom.report.facts import Facts, Pair
+from dxgeom.report.questions import errors_of_questions, noise_blocks, width_in_words
 from dxgeom.report.rules import example_pairs, rows_of
 from dxgeom.report.sections import combined, evidence, head, not_hidden, words_and_signature
 from dxgeom.wording.numbers import NO_LIMIT, amount
@@ -47,7 +47,7 @@ def curves_page(facts: Facts) -> Document:
         not_hidden(facts),
         _together(facts),
         _who(facts),
-        _asked(facts),
+        _questions_section(facts),
         _account(facts),
         evidence(facts),
         words_and_signature(decisions),
@@ -171,11 +171,11 @@ def _who(facts: Facts) -> Section:
     return Section(4, "Who counts as a person", (Paragraph(assumed if people is None else people.sentence),))
 
 
-def _asked(facts: Facts) -> Section:
+def _questions_section(facts: Facts) -> Section:
     title = "What is asked, and how exact the answers are"
     plan, spend = facts.plan, facts.spend
-    if facts.stated is not None and spend is not None:
-        return Section(5, title, stated_blocks(facts.stated, spend))
+    if facts.plan_shown is not None and spend is not None:
+        return Section(5, title, errors_of_questions(facts.plan_shown, spend))
     if plan is None or spend is None:
         nothing = Paragraph("No questions were given with this page. What they cost in accuracy is not on it.")
         return Section(5, title, (nothing,))
@@ -204,13 +204,13 @@ def _account(facts: Facts) -> Section:
     nearest = min((float(point.distance) for point in facts.review.curve), default=math.inf)
     curve = curve_of_entries(entries, CONCENTRATED, noises, nearest)
     if curve is not None:
-        blocks += [Paragraph("What all releases so far tell together, as a curve over distance:"), _told(curve)]
+        blocks += [Paragraph("What all releases so far tell together, as a curve over distance:"), _curve_table(curve)]
     for one in facts.releases:
         blocks += answers_of(one, facts)
     return Section(6, title, tuple(blocks))
 
 
-def _told(curve: ToldCurve) -> ShownTable:
+def _curve_table(curve: LossCurve) -> ShownTable:
     columns = ("Distance", "Right of 1,000 guesses", _EPSILON)
     rows = tuple((amount(one.distance), _guesses(one.right_guess), amount(_up(one.epsilon))) for one in curve.points)
     return ShownTable("What was told so far", tuple(ShownColumn(title, figures=True) for title in columns), rows)

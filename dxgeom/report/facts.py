@@ -18,7 +18,7 @@ from dxgeom.metrics.diameters import smallest_distance
 from dxgeom.policy.explain.review import Review
 from dxgeom.policy.explain.tightening import LISTED, AttributeExamination
 from dxgeom.policy.policy import Policy
-from dxgeom.privacy.currencies import PURE, currency_of
+from dxgeom.privacy.measures import PURE, privacy_measure_of
 from dxgeom.report.released import Released
 
 if TYPE_CHECKING:
@@ -194,9 +194,9 @@ def _farthest(
 class Facts:
     """Everything that the sections tell.
 
-    ``plan``: of counts, sums and means; ``stated``: of anything else, such as quantiles, where no errors are foretold
-    answer by answer; one of both at most. ``spend``: of the budget on the plan's questions. ``spent``: how much of the
-    budget was spent so far, None where nobody keeps an account. ``releases``: what was answered.
+    ``plan``: of counts, sums and means; ``plan_shown``: of anything else, such as quantiles, where no errors are
+    foretold answer by answer; one of both at most. ``spend``: of the budget on the plan's questions. ``spent``: how
+    much of the budget was spent so far, None where nobody keeps an account. ``releases``: what was answered.
     """
 
     policy: Policy
@@ -208,7 +208,7 @@ class Facts:
     plan_digest: str | None = None
     history: History | None = field(default=None, repr=False)
     releases: tuple[Released, ...] = ()
-    stated: Any = field(default=None, repr=False)
+    plan_shown: Any = field(default=None, repr=False)
 
     @property
     def budget(self) -> float:
@@ -219,7 +219,7 @@ class Facts:
     def records(self) -> int | None:
         """The public number of records, where it was stated or told."""
         found = None if self.plan is None else self.plan.records or self.plan.queries.records
-        found = found if self.stated is None else self.stated.records
+        found = found if self.plan_shown is None else self.plan_shown.records
         return found or next((one.records for one in self.releases if one.records is not None), None)
 
     @property
@@ -232,7 +232,7 @@ class Facts:
     def spent(self) -> Fraction | None:
         """How much of the budget was spent so far."""
         if self.history is not None:
-            currency = currency_of(self.policy.privacy)
+            currency = privacy_measure_of(self.policy.privacy)
             return currency.spend_above(sum((currency.counted(entry.spend) for entry in self.entries), Fraction(0)))
         left = [one.remaining for one in self.releases if one.remaining is not None]
         return self.policy.budget - min(left) if left else None
@@ -264,7 +264,7 @@ def facts_of(
     plan_digest: str | None = None,
     history: History | None = None,
     releases: tuple[Released, ...] = (),
-    stated: Any = None,
+    plan_shown: Any = None,
 ) -> Facts:
     """The facts of a policy, and of what else is at hand. Raises: TooLarge where records cannot be numbered."""
     if not policy.universe.indexable:
@@ -275,7 +275,7 @@ def facts_of(
     review = policy.review()
     compared = comparisons(policy, review.attributes)
     ends = extremes(policy, compared, review.attributes)
-    return Facts(policy, review, compared, ends, plan, spend, plan_digest, history, releases, stated)
+    return Facts(policy, review, compared, ends, plan, spend, plan_digest, history, releases, plan_shown)
 
 
 def entries_of(history: History, policy_fingerprint: str, edition: str | None) -> tuple[Entry, ...]:

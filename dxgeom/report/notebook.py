@@ -38,11 +38,11 @@ from dxgeom.planner.plan import Plan
 from dxgeom.planner.release import Release
 from dxgeom.policy.explain.telling import Telling, curve_in_words
 from dxgeom.policy.policy import Policy
-from dxgeom.privacy.currencies import PURE, currency_of
+from dxgeom.privacy.measures import PURE, privacy_measure_of
 from dxgeom.report.account import answer_blocks, budget_gauge, date_of, joint_words
-from dxgeom.report.asked import MOST_ROWS, noise_picture
 from dxgeom.report.exactness import LEVEL, ordinary_noise
 from dxgeom.report.facts import Facts, PairDistances, entries_of, facts_of, require_odds
+from dxgeom.report.questions import MOST_ROWS, noise_picture
 from dxgeom.report.released import AnswerAsReleased, Released, release_of
 from dxgeom.report.review import warnings
 from dxgeom.report.rules import example_pairs, map_of, promises
@@ -89,7 +89,7 @@ def verifiedmetric(shown: VerifiedMetric) -> Document:
     short = Paragraph(
         (
             "All answers within the budget together tell the closest two records apart with odds ",
-            *_told(shown, told),
+            *_guesses_in_words(shown, told),
         )
     )
     facts: tuple[tuple[str, Words], ...] = (
@@ -101,7 +101,7 @@ def verifiedmetric(shown: VerifiedMetric) -> Document:
     return Document("Verified metric", shown.title, "", facts, (section,), shown.fingerprint)
 
 
-def _told(shown: VerifiedMetric, told: float) -> tuple[str | Strong, ...]:
+def _guesses_in_words(shown: VerifiedMetric, told: float) -> tuple[str | Strong, ...]:
     if shown.privacy == PURE or not math.isfinite(told):
         return (Strong(at_most(told)), f", {guesses(told):,} right of 1,000 guesses.")
     return (Strong(Telling(shown.privacy, shown.budget).at_most(Fraction(told) / shown.budget)), ".")
@@ -158,7 +158,7 @@ def plan(shown: Plan) -> Document:
     sections = (
         Section(0, "How exact", tuple(blocks)),
         Section(
-            0, "Candidates", (_candidates(shown.comparison.told, shown.loss), Paragraph(f"{shown.bound_in_words}."))
+            0, "Candidates", (_candidates(shown.comparison.shown, shown.loss), Paragraph(f"{shown.bound_in_words}."))
         ),
     )
     facts: tuple[tuple[str, Words], ...] = (
@@ -243,9 +243,9 @@ def release(shown: Release[Any]) -> Document:
     blocks: list[Block] = [Paragraph(joint_words(released))] if scene is not None else []
     blocks += [] if scene is None else [Picture(scene, "The dots are the released answers, the lines their bars.")]
     blocks += answer_blocks(released)
-    counted = currency_of(account.currency)
+    counted = privacy_measure_of(account.privacy_measure)
     spent = counted.spend_above(counted.counted(budget) - counted.counted(shown.remaining))
-    blocks.append(budget_gauge(spent, budget, None, account.currency))
+    blocks.append(budget_gauge(spent, budget, None, account.privacy_measure))
     blocks += [] if shown.records is None else [Paragraph(PUBLIC_NUMBER)]
     if shown.rehearsal:
         blocks.insert(0, Paragraph("A rehearsal with made-up records: nothing here is about anybody."))
@@ -300,7 +300,7 @@ def _entries(shown: Ledger, file: str) -> list[Block]:
     history = read_ledger(file)
     account, answered = shown.account, {*history.answers, *history.waiting}
     mine = entries_of(history, account.policy_fingerprint, account.data_set.edition)
-    counted = history.currency
+    counted = history.privacy_measure
     spent = counted.spend_above(sum((counted.counted(entry.spend) for entry in mine), Fraction(0)))
     columns = (
         ShownColumn("Entry"),
@@ -319,4 +319,7 @@ def _entries(shown: Ledger, file: str) -> list[Block]:
         )
         for entry in mine[-_MOST_ROWS:]
     )
-    return [budget_gauge(spent, account.budget, len(mine), account.currency), ShownTable("Entries", columns, rows)]
+    return [
+        budget_gauge(spent, account.budget, len(mine), account.privacy_measure),
+        ShownTable("Entries", columns, rows),
+    ]

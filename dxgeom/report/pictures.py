@@ -66,7 +66,7 @@ def contour_picture(
     return save(figure, path)
 
 
-def shadows_picture(
+def projections_picture(
     body: ConvexBody,
     law: NoiseLaw,
     units: NDArray[np.float64],
@@ -87,7 +87,7 @@ def shadows_picture(
         axes.scatter(seen[:, 0], seen[:, 1], s=3, color=BLUE, alpha=0.2, linewidths=0, label="simulated noise at ε = 1")
         axes.fill(*outline.T, color=BLUE, alpha=0.4, linewidth=0, label="the body's shadow", zorder=2)
         axes.plot(*closed(outline).T, color=INK, linewidth=1, zorder=3)
-        _frame_shadow(axes, outline, [names[place] for place in pair])
+        _frame_projection(axes, outline, [names[place] for place in pair])
     legend(figure)
     return save(figure, path)
 
@@ -144,7 +144,7 @@ def _write_level(axes: Axes, level: int, outline: NDArray[np.float64]) -> None:
     axes.text(across, up, str(level), fontsize=8.5, color=INK, ha="center", va="center", bbox=box, zorder=4)
 
 
-def _frame_shadow(axes: Axes, outline: NDArray[np.float64], names: list[str]) -> None:
+def _frame_projection(axes: Axes, outline: NDArray[np.float64], names: list[str]) -> None:
     limits = 2.4 * np.abs(outline).max(axis=0)
     axes.set_xlim(-limits[0], limits[0])
     axes.set_ylim(-limits[1], limits[1])
@@ -333,7 +333,7 @@ def _frame(axes: Axes, limits: NDArray[np.float64]) -> None:
     axes.set_ylim(-limits[1], limits[1])
 
 
-def _draw_noise(axes: Axes, noise: NDArray[np.float64], shadow: NDArray[np.float64], colour: str) -> None:
+def _draw_noise(axes: Axes, noise: NDArray[np.float64], projection: NDArray[np.float64], colour: str) -> None:
     """Simulated noise; what lies beyond the edge as crosses at the edge; outlines that hold half of it, and 95 %."""
     edge = np.array([axes.get_xlim()[1], axes.get_ylim()[1]])
     beyond = np.any(np.abs(noise) > edge, axis=1)
@@ -342,26 +342,26 @@ def _draw_noise(axes: Axes, noise: NDArray[np.float64], shadow: NDArray[np.float
     if len(clipped):
         words = f"{len(clipped)} of {len(noise):,} beyond the edge, drawn at it"
         axes.scatter(clipped[:, 0], clipped[:, 1], s=14, marker="x", color=colour, clip_on=False, label=words)
-    outline = closed(shadow)
-    sizes = gauges(shadow, noise)
+    outline = closed(projection)
+    sizes = gauges(projection, noise)
     for share, style in _HELD:
         size = np.quantile(sizes, share)
         axes.plot(*(size * outline).T, linestyle=style, linewidth=1, color=INK, label=f"holds {share:.0%} of the noise")
 
 
 def _draw_comparison(
-    axes: Axes, mechanism: AdditiveMechanism, shadow: NDArray[np.float64], reach: NDArray[np.float64]
+    axes: Axes, mechanism: AdditiveMechanism, projection: NDArray[np.float64], reach: NDArray[np.float64]
 ) -> None:
     words, colour = title_of(mechanism.name), colour_of(mechanism.name)
-    times = float(np.max(np.max(np.abs(shadow), axis=0) / reach))
+    times = float(np.max(np.max(np.abs(projection), axis=0) / reach))
     if times <= _IN_SCALE:
-        _draw_polygon(axes, shadow, colour, words, filled=False)
+        _draw_polygon(axes, projection, colour, words, filled=False)
     else:
         axes.plot([], [], color=colour, linestyle=":", label=f"{words}: {_short(times)} times as wide, not drawn")
 
 
-def _draw_polygon(axes: Axes, shadow: NDArray[np.float64], colour: str, label: str, *, filled: bool) -> None:
-    outline = closed(shadow)
+def _draw_polygon(axes: Axes, projection: NDArray[np.float64], colour: str, label: str, *, filled: bool) -> None:
+    outline = closed(projection)
     if filled:
         axes.fill(*outline.T, color=colour, alpha=0.25, linewidth=0)
     axes.plot(*outline.T, color=colour, linewidth=2, linestyle="-" if filled else "--", label=label, zorder=3)

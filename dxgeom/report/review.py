@@ -18,12 +18,12 @@ from dxgeom.ledger.history import History, read_answer, read_ledger
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
-from dxgeom.privacy.currencies import PURE
+from dxgeom.privacy.measures import PURE
 from dxgeom.report.account import account
-from dxgeom.report.asked import asked
 from dxgeom.report.curves import curves_page
 from dxgeom.report.exactness import Expected, expected
 from dxgeom.report.facts import Facts, Pair, facts_of
+from dxgeom.report.questions import questions_section
 from dxgeom.report.released import Released, release_of
 from dxgeom.report.rules import hidden, rows_of
 from dxgeom.report.sections import (
@@ -186,7 +186,7 @@ def review_page(
     amount = None if plan is None else policy.budget if spend is None else exact_amount(spend, "spend")
     chosen: Any = None if plan is None else plan.kept
     linear, stated = (chosen, None) if chosen is not None and chosen.answers_a_list else (None, chosen)
-    facts = facts_of(policy, linear, amount, plan_digest, history, stated=stated)
+    facts = facts_of(policy, linear, amount, plan_digest, history, plan_shown=stated)
     kept = () if ledger is None or history is None else _answers(ledger, history, facts)
     further = tuple(one for one in released if one not in kept)
     facts = replace(facts, releases=(*kept, *further))
@@ -215,7 +215,7 @@ def document_of(facts: Facts) -> Document:
         not_hidden(facts),
         together(facts),
         who(facts),
-        asked(facts),
+        questions_section(facts),
         account(facts),
         evidence(facts),
         words_and_signature(decisions),

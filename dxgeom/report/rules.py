@@ -46,7 +46,7 @@ def rule_sentence(rule: ResolvedRule, budget: float) -> str:
     names = [name for name, _ in rule.bounds]
     if rule.missing:
         return (
-            f"Whether {names[0]} is missing, or what it is: odds at most {_stated(rule, budget)} between a missing "
+            f"Whether {names[0]} is missing, or what it is: odds at most {_odds_of(rule, budget)} between a missing "
             "value and any other."
         )
     if rule.syntax.secrets is not None:
@@ -63,7 +63,7 @@ def rule_sentence(rule: ResolvedRule, budget: float) -> str:
     return f"{who}, by up to {length}: odds at most {odds(epsilon * budget)}; farther, {beyond}."
 
 
-def _stated(rule: ResolvedRule, budget: float) -> str:
+def _odds_of(rule: ResolvedRule, budget: float) -> str:
     return odds(float(rule.syntax.epsilon or rule.bounds[0][1].to_missing or 0) * budget)
 
 

@@ -200,16 +200,16 @@ def together(facts: Facts) -> Section:
     return combined(facts, [_farthest(facts), *tightened])
 
 
-def combined(facts: Facts, said: list[Words]) -> Section:
+def combined(facts: Facts, sentences: list[Words]) -> Section:
     """The same section of what is said of the farthest two and of rules that lower others; and what holds beside."""
-    said += [f"Line {line} changes nothing: {why}." for line, why in idle(facts)]
-    if len(said) == 1:
-        said.append("No rule lowers what another one states, and none is idle.")
+    sentences += [f"Line {line} changes nothing: {why}." for line, why in idle(facts)]
+    if len(sentences) == 1:
+        sentences.append("No rule lowers what another one states, and none is idle.")
     unexamined = facts.review.not_examined
     if unexamined:
         names = ", ".join(unexamined)
-        said.append(f"Not examined pair by pair, because there are too many values or bounds: {names}.")
-    return Section(3, "What the rules do together", tuple(Paragraph(words) for words in said))
+        sentences.append(f"Not examined pair by pair, because there are too many values or bounds: {names}.")
+    return Section(3, "What the rules do together", tuple(Paragraph(words) for words in sentences))
 
 
 def idle(facts: Facts) -> Iterator[tuple[int, str]]:
@@ -338,9 +338,9 @@ def _evidence(facts: Facts) -> Iterator[tuple[Words, ...]]:
             f"{facts.plan.queries.count:,} exact tables of weights",
             (Code(facts.plan.queries.fingerprint),),
         )
-    if facts.stated is not None:
-        asked, digest = facts.stated.question_in_words, facts.stated.queries.fingerprint
-        yield "Plan", "The law of all answers together, and what is asked.", (Code(facts.stated.fingerprint),)
+    if facts.plan_shown is not None:
+        asked, digest = facts.plan_shown.question_in_words, facts.plan_shown.queries.fingerprint
+        yield "Plan", "The law of all answers together, and what is asked.", (Code(facts.plan_shown.fingerprint),)
         yield "Questions", asked, (Code(digest),)
     if facts.plan_digest is not None:
         yield "Plan file", "Everything in it was proved again when it was read.", (Code(facts.plan_digest),)

@@ -36,7 +36,7 @@ class Located:
         return self.areas.containing(longitudes, latitudes)
 
     @property
-    def told(self) -> str:
+    def outside_words(self) -> str:
         """What a row must be, for a person whose row is none."""
         return "which is in none of"
 
@@ -89,7 +89,7 @@ class PointsAttribute(Attribute):
     def accepted(self, found: str) -> str:
         if self.located is not None:
             kind = "regions" if isinstance(self.located, Located) else "places"
-            return f"{self.located.told} the {self.size} {kind} of {self.name}"
+            return f"{self.located.outside_words} the {self.size} {kind} of {self.name}"
         return accepted_words(self.keys, found)
 
     @property

@@ -66,28 +66,35 @@ class QuantileQueries:
     read it keeps it; no part of what they mean.
     """
 
-    asked: tuple[AskedQuantiles, ...]
+    questions: tuple[AskedQuantiles, ...]
     universe: Universe = field(repr=False)
     records: int | None = None
     source: object = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        names = [one.name for one in self.asked]
+        names = [one.name for one in self.questions]
         if not names or len(set(names)) < len(names):
             raise UnsupportedCombination("quantiles are asked by one or more queries, with distinct names")
 
     @property
     def names(self) -> tuple[str, ...]:
         """The queries' names."""
-        return tuple(one.name for one in self.asked)
+        return tuple(one.name for one in self.questions)
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of everything that is asked."""
-        return canonical_digest("quantiles", *(part for one in self.asked for part in _meaning(one)))
+        return canonical_digest("quantiles", *(part for one in self.questions for part in _meaning(one)))
 
 
-def _meaning(asked: AskedQuantiles) -> Iterator[object]:
-    yield from (asked.name, asked.attribute, asked.at, asked.several, asked.where or "", len(asked.by))
-    for group in asked.by:
+def _meaning(question: AskedQuantiles) -> Iterator[object]:
+    yield from (
+        question.name,
+        question.attribute,
+        question.at,
+        question.several,
+        question.where or "",
+        len(question.by),
+    )
+    for group in question.by:
         yield from (group.title, group.axis, group.words, group.codes)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.arguments import require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.sealed import Sealed, cached_property, seal
-from dxgeom.universe.numbers.asked_ratio import AskedRatio
+from dxgeom.universe.numbers.ratio_query import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding, stacked_rounding
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR

@@ -32,7 +32,7 @@ class WeightTable(Sealed):
     """Some queries of a workload that look at the same attributes.
 
     ``queries`` (k,): their places in the workload; ``axes``: the places of the attributes, increasing; ``classes``: for
-    each axis the class of every code, 0, 1, … with none left out. The weights are ``stated`` (k, classes of axis 1, …),
+    each axis the class of every code, 0, 1, … with none left out. The weights are ``dense`` (k, classes of axis 1, …),
     int64; or that is None, and each query counts one cell of the table, that of the place ``counted`` (k,); or, of a
     table over one axis, the classes ``between`` (2, k) the first one inside and the first beyond.
     """
@@ -40,7 +40,7 @@ class WeightTable(Sealed):
     queries: NDArray[np.int64]
     axes: tuple[int, ...]
     classes: tuple[NDArray[np.int64], ...] = field(repr=False)
-    stated: NDArray[np.int64] | None = field(repr=False)
+    dense: NDArray[np.int64] | None = field(repr=False)
     counted: NDArray[np.int64] | None = field(repr=False, default=None)
     between: NDArray[np.int64] | None = field(repr=False, default=None)
 
@@ -60,8 +60,8 @@ class WeightTable(Sealed):
 
         Raises: TooLarge.
         """
-        if self.stated is not None:
-            return self.stated
+        if self.dense is not None:
+            return self.dense
         refuse_too_many(len(self.queries), self.cells)
         return self._laid_out(slice(None)).reshape(-1, *self.shape)
 
@@ -72,10 +72,10 @@ class WeightTable(Sealed):
         sizes = [shape[axis] for axis in self.axes]
         if not all(are_classes(own, size) for own, size in zip(self.classes, sizes, strict=True)):
             return False
-        if self.stated is not None:
+        if self.dense is not None:
             laid_out = (len(self.queries), *self.shape)
             alone = self.counted is None and self.between is None
-            return alone and self.stated.dtype == np.int64 and self.stated.shape == laid_out
+            return alone and self.dense.dtype == np.int64 and self.dense.shape == laid_out
         if self.between is not None:
             if self.between.dtype != np.int64 or self.between.shape != (2, len(self.queries)):
                 return False
@@ -111,7 +111,7 @@ class WeightTable(Sealed):
     @property
     def extremes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(k,) and (k,): the smallest and the largest weight of each query."""
-        if self.stated is not None:
+        if self.dense is not None:
             return self.flat.min(axis=1), self.flat.max(axis=1)
         inside = np.ones(len(self.queries), dtype=np.int64)
         if self.between is not None:
@@ -130,7 +130,7 @@ class WeightTable(Sealed):
 
     def rows(self) -> Iterator[NDArray[np.int64]]:
         """The weights as in :attr:`flat`, some queries at a time."""
-        if self.stated is not None:
+        if self.dense is not None:
             yield self.flat
             return
         at_once = max(_CELLS_AT_ONCE // self.cells, 1)
@@ -231,7 +231,7 @@ def each_alone(table: WeightTable) -> Iterator[WeightTable]:
 def only(table: WeightTable, places: Sequence[int]) -> WeightTable:
     """The queries at these rising places, as they were kept."""
     counted = None if table.counted is None else table.counted[list(places)]
-    stated = None if table.stated is None else table.stated[list(places)]
+    stated = None if table.dense is None else table.dense[list(places)]
     between = None if table.between is None else table.between[:, list(places)]
     return WeightTable(np.arange(len(places)), table.axes, table.classes, stated, counted, between)
 

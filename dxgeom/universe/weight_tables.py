@@ -91,7 +91,7 @@ class WeightTables(Sealed):
     def changed(self, change: Callable[[WeightTable], NDArray[np.int64]]) -> WeightTables:
         """The same tables with other weights; ``change`` gives those of a table, (k, cells)."""
         laid_out = ((table, change(table).reshape(-1, *table.shape)) for table in self.tables)
-        tables = (replace(table, stated=weights, counted=None, between=None) for table, weights in laid_out)
+        tables = (replace(table, dense=weights, counted=None, between=None) for table, weights in laid_out)
         return replace(self, tables=tuple(tables))
 
     def only(self, places: Sequence[int]) -> WeightTables:

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, MissingExtra
 from dxgeom.lab.answer_plan import plan_answer
+from dxgeom.old_names import OldName
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.release import Release
 from dxgeom.planner.unknown import Unknown
@@ -68,13 +69,17 @@ PLAN_MEMBERS: Final = (
     *(
         name
         for name in dir(Plan)
-        if not name.startswith("_") and not isinstance(inspect.getattr_static(Plan, name), (Unknown, str))
+        if not name.startswith("_") and not isinstance(inspect.getattr_static(Plan, name), (Unknown, OldName, str))
     ),
     "__repr__",
     "_repr_html_",
 )
 MEMBERS: Final = (
-    *(name for name in dir(Release) if not name.startswith("_")),
+    *(
+        name
+        for name in dir(Release)
+        if not name.startswith("_") and not isinstance(inspect.getattr_static(Release, name), OldName)
+    ),
     "__getitem__",
     "__repr__",
     "_repr_html_",

@@ -259,7 +259,7 @@ def _entries(plan: dx.Plan, path: str) -> tuple[tuple[Entry, ...], Fraction]:
         policy_name=account.policy_name,
         budget=account.budget,
         data_set=account.data_set,
-        currency=account.currency,
+        privacy_measure=account.privacy_measure,
     ) as ledger:
         return tuple(ledger.entries()), ledger.spent()
 

@@ -40,7 +40,7 @@ def test_at_most_a_quarter_is_refused_and_only_kinds_that_there_are():
 def test_a_plan_from_a_file_is_rehearsed_at_its_spend_and_every_plan_is_written_as_json(kind):
     loaded = dx.load_plan(keeping.plan_file(kind))
     rehearsed = loaded.rehearse()
-    assert (rehearsed.rehearsal, rehearsed.booking, rehearsed.spent) == (True, None, loaded.spend)
+    assert (rehearsed.rehearsal, rehearsed.receipt, rehearsed.spent) == (True, None, loaded.spend)
     assert loaded.to_json() == keeping.plan_file(kind).read_text("ascii")
     for one in (loaded.plan, *(loaded.plan.parts if kind.startswith("tasks") else ())):
         assert json.loads(one.to_json()) == json.loads(json.dumps(one.as_dict()))

@@ -173,7 +173,7 @@ def test_heaviest_changes_are_rows_with_these_loads_and_belong_to_pairs(case, se
     real = {tuple(row) for row in sizes / bounds[:, None]}
     rates = np.random.default_rng(seed).random(tables.count)
     for changes in both(metric, tables):
-        loads, rows = changes.heaviest(rates, 3)
+        loads, rows = changes.largest_loads(rates, 3)
         assert len(loads) <= 3
         assert np.allclose(rows @ rates, loads, rtol=1e-12, atol=0)
         assert all(loads[k] >= loads[k + 1] for k in range(len(loads) - 1))
@@ -201,7 +201,10 @@ def test_scaling_the_queries_scales_the_changes(case, seed):
     scaled = tables.changed(lambda table: table.flat * factors[table.queries][:, None])
     rates = np.ones(tables.count)
     for changes, afresh in zip(both(metric, tables), both(metric, scaled), strict=True):
-        assert changes.scaled(factors).heaviest(rates, 1).loads.tolist() == afresh.heaviest(rates, 1).loads.tolist()
+        assert (
+            changes.scaled(factors).largest_loads(rates, 1).loads.tolist()
+            == afresh.largest_loads(rates, 1).loads.tolist()
+        )
 
 
 @PAIRWISE

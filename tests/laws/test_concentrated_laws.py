@@ -155,7 +155,7 @@ def test_sequences_and_blocks_of_gaussian_noise_keep_the_account():
     part = planned().mechanism
     both = dx.in_sequence([part, planned("laplace").mechanism])
     release = dx.release(both, COUNTS, ledger=":memory:", spend=Fraction(3, 5))
-    assert (both.account.currency, release.remaining) == ("concentrated", Fraction(4, 5))
+    assert (both.account.privacy_measure, release.remaining) == ("concentrated", Fraction(4, 5))
 
 
 def test_errors_of_gaussian_answers_are_the_stated_ones_and_bars_hold_as_often_as_they_say():

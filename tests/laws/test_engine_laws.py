@@ -242,7 +242,7 @@ def test_whole_tables_are_what_the_histogram_adds_up_to(
     counts = histogram.counts.reshape(universe.shape)
     kept, queries = keep(table), tables_of(universe)
     found = table_counts(kept, queries, outside="drop")
-    for one, cells in zip(queries.asked, found.cells, strict=True):
+    for one, cells in zip(queries.attribute_sets, found.cells, strict=True):
         axes = [queries.columns[place].axis for place in one]
         whole = counts.sum(axis=tuple(axis for axis in range(counts.ndim) if axis not in axes))
         assert np.array_equal(cells, whole.ravel())

@@ -92,7 +92,7 @@ ADDITIVE = {
     "changed queries": additive(LAPLACE, change=CHANGE),
     "changed for another number": additive(LAPLACE, change=replace(CHANGE, records=11)),
     "changed further": additive(LAPLACE, change=replace(CHANGE, shifts=(Fraction(1, 4), *CHANGE.shifts[1:]))),
-    "changed from others": additive(LAPLACE, change=replace(CHANGE, asked=asked(rows=2 * ROWS).queries)),
+    "changed from others": additive(LAPLACE, change=replace(CHANGE, unchanged=asked(rows=2 * ROWS).queries)),
 }
 
 

@@ -22,7 +22,7 @@ from dxgeom.planner.wish import Search, Wish
 from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.queries.syntax import QUERY_KINDS, QueriesSyntax
 from dxgeom.queries.tasks.grammar import task_kinds
-from dxgeom.universe.numbers.asked_ratio import AskedRatio
+from dxgeom.universe.numbers.ratio_query import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
@@ -290,7 +290,7 @@ def test_weights_are_digested_alike_on_every_machine():
     tables = QUERIES.tables
     (table,) = tables.tables
     foreign = replace(
-        table, stated=table.weights.astype(">i8"), classes=tuple(one.astype(">i4") for one in table.classes)
+        table, dense=table.weights.astype(">i8"), classes=tuple(one.astype(">i4") for one in table.classes)
     )
     assert replace(tables, tables=(foreign,)).digest == tables.digest
     assert tables.digest.startswith("815693aee60b")

@@ -501,7 +501,7 @@ def charged(path, charges, privacy):
             policy_name=policy.name,
             budget=Fraction(100),
             data_set=DataSet("v"),
-            currency=privacy,
+            privacy_measure=privacy,
         ) as ledger:
             ledger.charge(spend, purpose="", plan_fingerprint=plan)
     return read_ledger(path)
@@ -546,8 +546,8 @@ def test_ledgers_of_several_policies_say_no_less_than_was_told_of_any_two_rows(p
                 for (i, first), (j, second) in itertools.permutations(enumerate(rows), 2)
                 if first[place] != second[place] and first[1 - place] == second[1 - place]
             )
-            assert one.told >= most * (1 - SLACK), (number, one.name)
-            assert not found.exact or one.told <= most * 1.0011, (number, one.name)
+            assert one.disclosed_loss >= most * (1 - SLACK), (number, one.name)
+            assert not found.exact or one.disclosed_loss <= most * 1.0011, (number, one.name)
             exact += found.exact
     assert exact or privacy == "concentrated"
 
@@ -586,7 +586,7 @@ def test_an_account_takes_a_charge_if_and_only_if_the_sum_stays_within_the_budge
         chance = Chance(f"account {privacy} {number}")
         budget, spent = Fraction(chance.whole(1, 30), chance.whole(1, 9)), Fraction(0)
         with Ledger.open(
-            ":memory:", policy_fingerprint="p", policy_name="p", budget=budget, currency=privacy
+            ":memory:", policy_fingerprint="p", policy_name="p", budget=budget, privacy_measure=privacy
         ) as ledger:
             for _ in range(12):
                 spend = budget * Fraction(chance.whole(1, 7), chance.whole(3, 16))

@@ -24,7 +24,7 @@ from dxgeom.ledger.sqlite_store import SqliteFile
 from dxgeom.ledger.stores import STORES, store_at
 from dxgeom.ledger.tables import ENTRIES
 from dxgeom.metrics.data_set import DataSet
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.measures import CONCENTRATED
 
 MEMORY = ":memory:"
 STORED = {
@@ -75,7 +75,7 @@ def test_tenths_fill_a_budget_of_one_exactly_and_the_least_more_is_refused(anywh
 
 def test_squares_add_up_exactly_where_concentrated_privacy_is_counted(anywhere: str) -> None:
     capped = DataSet("visits", budget=Fraction(6, 5))
-    with opened(anywhere, currency=CONCENTRATED, data_set=capped) as ledger:
+    with opened(anywhere, privacy_measure=CONCENTRATED, data_set=capped) as ledger:
         assert charged(ledger, "3/5") == Fraction(4, 5)
         ledger.allot({"ana": Fraction(2, 5)})
         with pytest.raises(BudgetExceeded, match="squares of spends add up"):
@@ -89,14 +89,14 @@ def test_squares_add_up_exactly_where_concentrated_privacy_is_counted(anywhere: 
         assert ledger.entries()[-1].counted_remaining == Fraction(83, 225)
     if anywhere == MEMORY:
         return
-    with opened(anywhere, "g", currency=CONCENTRATED, data_set=capped) as other:
+    with opened(anywhere, "g", privacy_measure=CONCENTRATED, data_set=capped) as other:
         with pytest.raises(BudgetExceeded, match="for all policies together"):
             charged(other, "9/10")
         charged(other, "89/100")
     with pytest.raises(LedgerError, match="counts concentrated privacy from its first entry on"):
         opened(anywhere, "h", data_set=capped)
     history = verify_ledger(anywhere)
-    assert [account.currency for account in history.accounts] == [CONCENTRATED, CONCENTRATED]
+    assert [account.privacy_measure for account in history.accounts] == [CONCENTRATED, CONCENTRATED]
     assert history.entries[-1].total ** 2 >= sum(entry.spend**2 for entry in history.entries)
 
 

@@ -48,7 +48,7 @@ def opened(mechanism):
         policy_fingerprint=account.policy_fingerprint,
         policy_name=account.policy_name,
         budget=account.budget,
-        currency=account.currency,
+        privacy_measure=account.privacy_measure,
     )
 
 

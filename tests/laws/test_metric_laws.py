@@ -12,7 +12,7 @@ from reference.families import members
 
 import dxgeom.metrics.verification
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.linear.promises import promise_of
+from dxgeom.mechanisms.linear.distance_bounds import distance_bounds_of
 from dxgeom.metrics.combinations import (
     CapMetric,
     Group,
@@ -274,9 +274,9 @@ def test_values_told_apart_are_nearest_along_a_generating_pair(metric, apart, mo
     classes = np.random.default_rng(apart).integers(0, apart, metric.size)
     found = []
     for listed in (4096, 0):
-        monkeypatch.setattr("dxgeom.mechanisms.linear.promises._MOST_VALUES", listed)
+        monkeypatch.setattr("dxgeom.mechanisms.linear.distance_bounds._MOST_VALUES", listed)
         try:
-            found.append(promise_of(metric, (metric.size,), {0: classes}))
+            found.append(distance_bounds_of(metric, (metric.size,), {0: classes}))
         except TooLarge as refusal:
             found.append(str(refusal))
     by_pairs, by_steps = found

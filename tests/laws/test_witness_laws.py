@@ -94,7 +94,7 @@ def structured(policy, queries):
             found["kronecker-gaussian"] = lambda other: proved_along(
                 other_space(space, other), known.bases, known.scales
             )
-    if BoxCandidates(sensitivity, None, worst=False).asked:
+    if BoxCandidates(sensitivity, None, worst=False).boxes:
         boxes = counted_boxes(sensitivity)
         for kind in ("boxes-laplace", "boxes-gaussian") if concentrated else ("boxes-laplace",):
             made = sought(sensitivity.metric, boxes, kind, False)[0]

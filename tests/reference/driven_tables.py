@@ -40,7 +40,7 @@ def counted(queries, records):
     there = np.array([one for one in records if one < np.prod(universe.shape)], dtype=np.int64)
     codes = np.unravel_index(there, universe.shape)
     cells = []
-    for asked, shape in zip(queries.asked, queries.shapes, strict=True):
+    for asked, shape in zip(queries.attribute_sets, queries.shapes, strict=True):
         table = np.zeros(shape, dtype=np.int64)
         axes = [queries.columns[place].axis for place in asked]
         if axes:

@@ -168,7 +168,7 @@ class ByHand:
             counts = [*(self.cells[codes] for codes in types), *([0] if self.presence else [])]
             return MadeUp(np.array(counts), self.total)
         tables = []
-        for one, shape in zip(queries.asked, queries.shapes, strict=True):
+        for one, shape in zip(queries.attribute_sets, queries.shapes, strict=True):
             columns, table = [queries.columns[place] for place in one], np.zeros(shape, dtype=np.int64)
             for codes, weight in self.cells.items():
                 table[tuple(own.codes[codes[own.axis]] for own in columns)] += weight

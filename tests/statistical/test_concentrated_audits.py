@@ -86,7 +86,7 @@ def block_tests(made, number, one, other):
     def counted(record):
         counts = np.zeros(made.boxes.sizes, dtype=np.int64)
         counts[record] = 1
-        cells = [counts.sum(axis=tuple({0, 1} - set(asked))).ravel() for asked in made.queries.asked]
+        cells = [counts.sum(axis=tuple({0, 1} - set(asked))).ravel() for asked in made.queries.attribute_sets]
         table = made.measured(number, type("Counted", (), {"cells": cells})())
         return made.in_columns(number, table / made.step.denominator)
 

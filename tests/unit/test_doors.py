@@ -6,15 +6,14 @@ import ast
 import subprocess
 import sys
 from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 from reference.project import ROOT
 
 import dxgeom as dx
-from dxgeom.doors import _MOVED, _homes, _listed_below
+from dxgeom.doors import _homes, _listed_below
 
 MOST_FLAT_NAMES = 45
 PACKAGE = ROOT / "dxgeom"
@@ -95,12 +94,6 @@ def test_a_name_means_the_same_wherever_it_is_listed():
             thing = getattr(module, name)
             if not isinstance(thing, ModuleType):
                 assert meanings.setdefault(name, thing) is thing, name
-
-
-def test_names_that_were_documented_still_lead_to_what_they_named():
-    front = SimpleNamespace(dxgeom=dx)
-    for old, new in _MOVED.items():
-        assert attrgetter(old)(front) is attrgetter(new)(front)
 
 
 def test_the_flat_list_is_short_and_its_rooms_are_packages():

@@ -389,7 +389,7 @@ DOORS: dict[str, Door] = {
             "budget": NOT_EXACT,
             "data_set": (None, 3, "data", ["data"]),
             "policy": (3, ["policy"], policy),
-            "currency": NOT_A_CHOICE,
+            "privacy_measure": NOT_A_CHOICE,
             "alike": (3, "the policy's text", ["policy"]),
         },
     ),

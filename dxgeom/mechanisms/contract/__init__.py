@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         digest_of as digest_of,
         fraction_bytes as fraction_bytes,
         kept_numbers as kept_numbers,
-        recalled_numbers as recalled_numbers,
+        decoded_numbers as decoded_numbers,
         require_spend as require_spend,
     )
     from dxgeom.mechanisms.contract.readers import (

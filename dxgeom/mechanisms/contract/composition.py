@@ -28,13 +28,13 @@ from dxgeom.universe.decimals import SMALLEST
 
 
 def kept_by(parts: Sequence[Mechanism[Any, Any]], answers: Sequence[Any]) -> list[Any]:
-    """Each part's answer as JSON, of which :func:`_recalled_by` makes them again."""
-    return [part.kept(answer) for part, answer in zip(parts, answers, strict=True)]
+    """Each part's answer as JSON, of which :func:`_decoded_by` makes them again."""
+    return [part.encode_answer(answer) for part, answer in zip(parts, answers, strict=True)]
 
 
-def _recalled_by(parts: Sequence[Mechanism[Any, Any]], kept: Sequence[Any]) -> tuple[Any, ...]:
+def _decoded_by(parts: Sequence[Mechanism[Any, Any]], stored: Sequence[Any]) -> tuple[Any, ...]:
     """The answers that were kept."""
-    return tuple(part.recalled(one) for part, one in zip(parts, kept, strict=True))
+    return tuple(part.decode_answer(one) for part, one in zip(parts, stored, strict=True))
 
 
 def _require_alike(parts: Sequence[Mechanism[Any, Any]], readers: Sequence[HistogramMechanism[Any]]) -> None:
@@ -51,7 +51,7 @@ def _require_alike(parts: Sequence[Mechanism[Any, Any]], readers: Sequence[Histo
     if len({reader.absent for reader in readers}) > 1:
         raise UnsupportedCombination("for some parts records may be absent, for others their number is public")
     accounts = [part.account for part in parts]
-    if len({(one.policy_fingerprint, one.budget, one.currency, one.data_set) for one in accounts}) > 1:
+    if len({(one.policy_fingerprint, one.budget, one.privacy_measure, one.data_set) for one in accounts}) > 1:
         raise UnsupportedCombination(
             "the parts of a sequence honour one policy with one budget on one data set: build them from one"
         )
@@ -157,11 +157,11 @@ class Parallel(HistogramMechanism[tuple[Any, ...]]):
         cut = zip(self.parts, self.blocks.cut(counts), strict=True)
         return list(zip(*(part.drawn(inside, spend, count, randomness) for part, inside in cut), strict=True))
 
-    def kept(self, answer: Any) -> Any:
+    def encode_answer(self, answer: Any) -> Any:
         return kept_by(self.parts, answer)
 
-    def recalled(self, kept: Any) -> tuple[Any, ...]:
-        return _recalled_by(self.parts, kept)
+    def decode_answer(self, stored: Any) -> tuple[Any, ...]:
+        return _decoded_by(self.parts, stored)
 
     def answer_bytes(self, spend: Fraction) -> int:
         return sum(part.answer_bytes(spend) for part in self.parts)
@@ -273,11 +273,11 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
     def finished(self, answer: Any) -> tuple[Any, ...]:
         return tuple(part.finished(one) for part, one in zip(self.parts, answer, strict=True))
 
-    def kept(self, answer: Any) -> Any:
+    def encode_answer(self, answer: Any) -> Any:
         return kept_by(self.parts, answer)
 
-    def recalled(self, kept: Any) -> tuple[Any, ...]:
-        return _recalled_by(self.parts, kept)
+    def decode_answer(self, stored: Any) -> tuple[Any, ...]:
+        return _decoded_by(self.parts, stored)
 
     def answer_bytes(self, spend: Fraction) -> int:
         return sum(part.answer_bytes(share * spend) for part, share in zip(self.parts, self.shares, strict=True))

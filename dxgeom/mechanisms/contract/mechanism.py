@@ -42,24 +42,24 @@ def kept_numbers(answer: Any) -> Any:
             return [kept_numbers(part) for part in answer]
         case _:
             raise UnsupportedCombination(
-                f"an answer of type {type(answer).__name__} is kept as it is shown: give its mechanism 'kept' and "
-                "'recalled' to have it made again"
+                f"an answer of type {type(answer).__name__} is kept as it is shown: give its mechanism "
+                "'encode_answer' and 'decode_answer' to have it made again"
             )
 
 
-def recalled_numbers(kept: Any) -> Any:
+def decoded_numbers(stored: Any) -> Any:
     """The answer that :func:`kept_numbers` wrote.
 
     >>> recalled_numbers([3, ["1/2"]])
     (3, (Fraction(1, 2),))
     """
-    match kept:
+    match stored:
         case list():
-            return tuple(recalled_numbers(part) for part in kept)
+            return tuple(decoded_numbers(part) for part in stored)
         case str():
-            return Fraction(kept)
+            return Fraction(stored)
         case _:
-            return kept
+            return stored
 
 
 def fraction_bytes(numerator: int, denominator: int) -> int:
@@ -133,16 +133,16 @@ class Mechanism(Sealed, ABC, Generic[Data, Answer]):
         """This mechanism's answer, made of one of :attr:`without_functions`."""
         return cast(Answer, answer)
 
-    def kept(self, answer: Any) -> Any:
-        """An answer as JSON of which :meth:`recalled` makes it again; here of numbers, and tuples of such.
+    def encode_answer(self, answer: Any) -> Any:
+        """An answer as JSON of which :meth:`decode_answer` makes it again; here of numbers, and tuples of such.
 
         Raises: UnsupportedCombination for others, which this has to be overridden for.
         """
         return kept_numbers(answer)
 
-    def recalled(self, kept: Any) -> Answer:
-        """The answer again that was :meth:`kept`, exactly."""
-        return cast(Answer, recalled_numbers(kept))
+    def decode_answer(self, stored: Any) -> Answer:
+        """The answer again that was :meth:`encode_answer`, exactly."""
+        return cast(Answer, decoded_numbers(stored))
 
     def answer_bytes(self, spend: Fraction) -> int:
         """Bytes that an answer adds to a release at most, as shown and as kept together; from public facts alone.
@@ -167,5 +167,11 @@ def digest_of(*meaning: object) -> str:
 def account_of(metric: VerifiedMetric) -> Account:
     """The account of the policy that the metric came from."""
     return Account(
-        metric.title, metric.fingerprint, metric.budget, metric.privacy, metric.data_set, metric.stated, metric.alike
+        metric.title,
+        metric.fingerprint,
+        metric.budget,
+        metric.privacy,
+        metric.data_set,
+        metric.source_text,
+        metric.alike,
     )

@@ -46,10 +46,10 @@ class PairedShifts:
 @dataclass(frozen=True, eq=False)
 class ScaledPoints:
     """Points v_e = ``shifts[e]``/``promise[e]``, in ``units`` (m,) of each coordinate. ``shifts``: (E, m), or as pairs;
-    ``promise`` (E,)."""
+    ``distance_bounds`` (E,)."""
 
     shifts: NDArray[Any] | PairedShifts
-    promise: NDArray[np.float64]
+    distance_bounds: NDArray[np.float64]
     units: NDArray[np.float64]
 
     @classmethod
@@ -58,7 +58,7 @@ class ScaledPoints:
         return cls(points, np.ones(len(points)), np.ones(points.shape[1]))
 
     def __len__(self) -> int:
-        return len(self.promise)
+        return len(self.distance_bounds)
 
     @property
     def width(self) -> int:
@@ -69,11 +69,11 @@ class ScaledPoints:
         """The points at these places alone."""
         paired = isinstance(self.shifts, PairedShifts)
         shifts = self.shifts.among(places) if paired else self.shifts[places]  # type: ignore[union-attr]
-        return ScaledPoints(shifts, self.promise[places], self.units)
+        return ScaledPoints(shifts, self.distance_bounds[places], self.units)
 
     def rows(self, places: Places) -> NDArray[np.float64]:
         """The points at these places, float64."""
-        return np.asarray(self.shifts[places] / self.promise[places, None] / self.units)
+        return np.asarray(self.shifts[places] / self.distance_bounds[places, None] / self.units)
 
     def blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """All of them, some millions of entries at a time."""
@@ -104,7 +104,7 @@ class ScaledPoints:
             turned = (self.shifts.columns / self.units).astype(onto.dtype) @ onto
             for here in self._places():
                 steps = turned[self.shifts.first[here]] - turned[self.shifts.second[here]]
-                found[here] = np.einsum("ek,ek->e", steps, steps) / self.promise[here] ** 2
+                found[here] = np.einsum("ek,ek->e", steps, steps) / self.distance_bounds[here] ** 2
             return found
         for here, points in self.blocks():
             turned = points.astype(onto.dtype, copy=False) @ onto

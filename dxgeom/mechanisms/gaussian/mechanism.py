@@ -175,9 +175,9 @@ class GaussianSpace:
             return differences
         return np.ascontiguousarray(differences[:, self.span.pivots])
 
-    def points(self, promise: NDArray[np.float64]) -> ScaledPoints:
+    def points(self, distance_bounds: NDArray[np.float64]) -> ScaledPoints:
         """(E, m): the differences over what is promised for each (E,)."""
-        return ScaledPoints(self.shifts, promise, np.ones(len(self.span.pivots)))
+        return ScaledPoints(self.shifts, distance_bounds, np.ones(len(self.span.pivots)))
 
     def load_of(self, law: GaussianNoise) -> float:
         """max_e ‖Δ_e‖/b_e, *rounded up*."""
@@ -299,10 +299,10 @@ CAUTION: Final = 1 - 1e-12
 _LARGEST_PROMISE: Final = 1e100
 
 
-def _bound(space: GaussianSpace, promise: NDArray[np.float64]) -> float:
-    if float(promise.max()) >= _LARGEST_PROMISE:
+def _bound(space: GaussianSpace, distance_bounds: NDArray[np.float64]) -> float:
+    if float(distance_bounds.max()) >= _LARGEST_PROMISE:
         return 0.0
     try:
-        return best_covariance(space.points(promise), space.answers, space.worst).bound * CAUTION
+        return best_covariance(space.points(distance_bounds), space.answers, space.worst).bound * CAUTION
     except CertificateRefused:
         return 0.0

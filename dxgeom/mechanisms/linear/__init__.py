@@ -72,17 +72,17 @@ if TYPE_CHECKING:
         are_exact as are_exact,
         lattice_step as lattice_step,
     )
-    from dxgeom.mechanisms.linear.promises import (
-        Promise as Promise,
-        joint_promise_of as joint_promise_of,
+    from dxgeom.mechanisms.linear.distance_bounds import (
+        DistanceBounds as DistanceBounds,
+        joint_distance_bounds_of as joint_distance_bounds_of,
         parts_of as parts_of,
-        promise_of as promise_of,
+        distance_bounds_of as distance_bounds_of,
     )
     from dxgeom.mechanisms.linear.reciprocal_program import (
         ReciprocalSolution as ReciprocalSolution,
         max_min_fair_rates as max_min_fair_rates,
         minimise_reciprocal_squares as minimise_reciprocal_squares,
-        minimise_under_heaviest as minimise_under_heaviest,
+        minimise_under_largest_loads as minimise_under_largest_loads,
     )
     from dxgeom.mechanisms.linear.score_sensitivities import (
         common_unit as common_unit,

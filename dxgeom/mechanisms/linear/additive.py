@@ -24,7 +24,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import WIDEST, NoiseLaw
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
-from dxgeom.privacy.currencies import require_for_normal_noise
+from dxgeom.privacy.measures import require_for_normal_noise
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -240,7 +240,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         if self.reads is None:
             counts: NDArray[np.int64] = data
             return counts
-        axes = [tuple(self.reads.columns[place].axis for place in one) for one in self.reads.asked]
+        axes = [tuple(self.reads.columns[place].axis for place in one) for one in self.reads.attribute_sets]
         return dict(zip(axes, data.cells, strict=True))
 
 

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.round_bodies import CrossPolytope, lengths_rounded_up
+from dxgeom.mechanisms.linear.distance_bounds import parts_of
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, tables_over
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing, MeasuredNumbers, are_exact
-from dxgeom.mechanisms.linear.promises import parts_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.changes import ListedChanges, largest_first
 from dxgeom.metrics.combinations import PresenceMetric
@@ -352,7 +352,9 @@ def _require_wide_scales(sensitivity: Sensitivity, mixing: DiagonalMixing, scale
     where that does not tell, the differences in question are summed in rationals."""
     rates = np.zeros(len(mixing.noisy))
     rates[mixing.coordinates] = 1 / scales
-    load = float(sensitivity.changes.heaviest(rates, 1).loads.max(initial=0.0)) * (1 + (len(rates) + 8) * UNIT_ROUNDOFF)
+    load = float(sensitivity.changes.largest_loads(rates, 1).loads.max(initial=0.0)) * (
+        1 + (len(rates) + 8) * UNIT_ROUNDOFF
+    )
     if not load <= 1:
         _require(load <= 1 + _NEAR and isinstance(sensitivity.changes, ListedChanges), _TOO_NARROW)
         differences = np.ascontiguousarray(sensitivity.differences[:, mixing.noisy])

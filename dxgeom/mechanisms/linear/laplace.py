@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
-from dxgeom.mechanisms.linear.reciprocal_program import max_min_fair_rates, minimise_under_heaviest
+from dxgeom.mechanisms.linear.reciprocal_program import max_min_fair_rates, minimise_under_largest_loads
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.diameters import l1_diameter_of_tables, smallest_distance
 from dxgeom.noise.round_laws import LaplaceNoise
@@ -64,11 +64,13 @@ class ScaleGroups:
         """The rates of the noisy queries."""
         return np.asarray(variables[self.tie] * self.alone)
 
-    def heaviest(self, variables: NDArray[np.float64], most: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def largest_loads(
+        self, variables: NDArray[np.float64], most: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The heaviest changes, in terms of the variables."""
         rates = np.zeros(len(self.noisy))
         rates[self.noisy] = self.of_each(variables)
-        loads, rows = self.sensitivity.changes.heaviest(rates, most)
+        loads, rows = self.sensitivity.changes.largest_loads(rates, most)
         scaled = rows[:, self.noisy] * self.alone
         if self.count == scaled.shape[1]:
             return loads, scaled[:, np.argsort(self.tie)]
@@ -119,13 +121,13 @@ def max_min_laplace(sensitivity: Sensitivity, importance: NDArray[np.float64] | 
 def optimal_scales(sensitivity: Sensitivity, importance: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """(n,): those of :func:`optimal_laplace` for the n queries that change, before any of it is proved."""
     rates = _group_scales(sensitivity, _weights(sensitivity, importance))
-    return np.asarray(1 / rates.of_each(minimise_under_heaviest(rates.heaviest, rates.cost).rates))
+    return np.asarray(1 / rates.of_each(minimise_under_largest_loads(rates.largest_loads, rates.cost).rates))
 
 
 def max_min_scales(sensitivity: Sensitivity, importance: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """(n,): those of :func:`max_min_laplace` for the n queries that change, before any of it is proved."""
     rates = _group_scales(sensitivity, _weights(sensitivity, importance))
-    return np.asarray(1 / rates.of_each(max_min_fair_rates(rates.heaviest, np.sqrt(rates.worst_cost))))
+    return np.asarray(1 / rates.of_each(max_min_fair_rates(rates.largest_loads, np.sqrt(rates.worst_cost))))
 
 
 def _laplace(

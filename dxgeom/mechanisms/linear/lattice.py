@@ -159,19 +159,19 @@ def tables_over(queries: LatticeQueries, universe: Universe) -> Iterator[WeightT
 class QueryChange:
     """What was asked, where something else is answered.
 
-    ``asked``: the queries as they were; ``records``: their public number n; ``shifts`` (K,): max_i |q_i − q'_i|, what
-    the change of query k can do to its answer for each record, in the answer's unit. *Exact*, but for weights that were
-    rounded already: those errors are added.
+    ``unchanged``: the queries as they were; ``records``: their public number n; ``shifts`` (K,): max_i |q_i − q'_i|,
+    what the change of query k can do to its answer for each record, in the answer's unit. *Exact*, but for weights that
+    were rounded already: those errors are added.
     """
 
-    asked: LatticeQueries = field(repr=False)
+    unchanged: LatticeQueries = field(repr=False)
     records: int
     shifts: tuple[Fraction, ...]
 
     @property
     def digest(self) -> str:
         """SHA-256 of what was asked, for how many records, and how far from it the answers are."""
-        return canonical_digest("changed queries", self.asked, self.records, self.shifts)
+        return canonical_digest("changed queries", self.unchanged, self.records, self.shifts)
 
     @cached_property
     def biases(self) -> NDArray[np.float64]:

@@ -27,16 +27,16 @@ _FIRST_ROWS: Final = 2
 _ROUGHLY: Final = 1.05
 
 
-def _rows_that_may_bind(heaviest: Heaviest, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rows_that_may_bind(largest_loads: LargestLoads, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows (n, K) that the optimum is likely to fill, of those that can be named; the fine search adds what is missing.
 
     Deterministic.
     """
     count = len(weights)
-    _, rows = heaviest(np.ones(count), _FIRST_ROWS * count)
+    _, rows = largest_loads(np.ones(count), _FIRST_ROWS * count)
     for _ in range(_ROUGH_ROUNDS):
         rates = _rough_rates(rows, weights)
-        loads, found = heaviest(rates, count)
+        loads, found = largest_loads(rates, count)
         if loads.max() <= _ROUGHLY:
             break
         rows = np.concatenate([rows, found[loads > 1]])
@@ -66,7 +66,7 @@ _SHY = 0.97
 """Of the way to where a slack or a multiplier is 0, and of that to where a rate is."""
 _SHYER = 0.8
 
-Heaviest: TypeAlias = Callable[[NDArray[np.float64], int], tuple[NDArray[np.float64], NDArray[np.float64]]]
+LargestLoads: TypeAlias = Callable[[NDArray[np.float64], int], tuple[NDArray[np.float64], NDArray[np.float64]]]
 """From w (K,) and a number n: the loads A w of the heaviest row and of up to n − 1 others, and these rows."""
 _TIGHT = 1e-10
 _LOOKS = 200
@@ -108,27 +108,31 @@ def minimise_reciprocal_squares(
         worst = np.argpartition(loads, len(loads) - most)[-most:] if len(loads) > most else np.arange(len(loads))
         return loads[worst], scaled[worst]
 
-    solution = minimise_under_heaviest(heaviest, weights * largest**2, gap)
+    solution = minimise_under_largest_loads(heaviest, weights * largest**2, gap)
     return ReciprocalSolution(solution.rates / largest, solution.value, solution.dual_bound, solution.active)
 
 
-def minimise_under_heaviest(heaviest: Heaviest, weights: NDArray[np.float64], gap: float = GAP) -> ReciprocalSolution:
+def minimise_under_largest_loads(
+    largest_loads: LargestLoads, weights: NDArray[np.float64], gap: float = GAP
+) -> ReciprocalSolution:
     """The programme above for rows that are only known through the heaviest one; each column's largest entry is 1.
 
     Guarantee, Raises: as above.
     """
     try:
-        return _by_constraint_generation(heaviest, weights, gap)
+        return _by_constraint_generation(largest_loads, weights, gap)
     except np.linalg.LinAlgError as error:
         raise CertificateRefused("the programme for optimal scales is too badly scaled for float64") from error
 
 
-def _by_constraint_generation(heaviest: Heaviest, weights: NDArray[np.float64], gap: float) -> ReciprocalSolution:
+def _by_constraint_generation(
+    largest_loads: LargestLoads, weights: NDArray[np.float64], gap: float
+) -> ReciprocalSolution:
     """While rows are being found the working ones are solved a little more exactly each time; in the end fully."""
     count = len(weights)
     size = float(weights.max())
     weights = weights / size
-    working = heaviest(np.ones(count), 1)[1] if count < FROM else _rows_that_may_bind(heaviest, weights)
+    working = largest_loads(np.ones(count), 1)[1] if count < FROM else _rows_that_may_bind(largest_loads, weights)
     tolerance = 1e-3
     best = 0.0
     for _ in range(_ROUNDS):
@@ -136,7 +140,7 @@ def _by_constraint_generation(heaviest: Heaviest, weights: NDArray[np.float64], 
         alone = ~np.any(working > 0, axis=0)
         rates, dual = _interior_point(np.concatenate([working, np.eye(count)[alone]]), weights, tolerance)
         best = max(best, dual)
-        loads, rows = heaviest(rates, max(_ADDED_PER_ROUND, count))
+        loads, rows = largest_loads(rates, max(_ADDED_PER_ROUND, count))
         feasible = rates / max(float(loads.max()), 1.0)
         value = float(np.sum(weights / feasible**2))
         if value <= best * (1 + gap):
@@ -268,10 +272,10 @@ def _dual_bound(weights: NDArray[np.float64], at: _Iterate) -> float:
     return 4 * gain**3 / (27 * float(at.multipliers.sum()) ** 2)
 
 
-def max_min_fair_rates(heaviest: Heaviest, shape: NDArray[np.float64]) -> NDArray[np.float64]:
+def max_min_fair_rates(largest_loads: LargestLoads, shape: NDArray[np.float64]) -> NDArray[np.float64]:
     """w ≥ 0 that is largest in its smallest w_k/shape_k, then in the next smallest among those still free, and so on.
 
-    Args: ``heaviest``: as in :func:`dxgeom.mechanisms.linear.reciprocal_program.minimise_under_heaviest`;
+    Args: ``largest_loads``: as in :func:`dxgeom.mechanisms.linear.reciprocal_program.minimise_under_largest_loads`;
     ``shape`` (K,): positive.
     Guarantee: rows are kept up to a relative 1e-10 (the caller rescales exactly), every w_k/shape_k is optimal up to
     that.
@@ -281,7 +285,7 @@ def max_min_fair_rates(heaviest: Heaviest, shape: NDArray[np.float64]) -> NDArra
     free = np.ones(len(shape), dtype=bool)
     height = 0.0
     while np.any(free):
-        height, rows = _rise(heaviest, rates, np.where(free, shape, 0.0), height)
+        height, rows = _rise(largest_loads, rates, np.where(free, shape, 0.0), height)
         stopped = free & np.any(rows > 0, axis=0)
         rates[stopped] = height * shape[stopped]
         free &= ~stopped
@@ -289,7 +293,7 @@ def max_min_fair_rates(heaviest: Heaviest, shape: NDArray[np.float64]) -> NDArra
 
 
 def _rise(
-    heaviest: Heaviest, fixed: NDArray[np.float64], rising: NDArray[np.float64], least: float
+    largest_loads: LargestLoads, fixed: NDArray[np.float64], rising: NDArray[np.float64], least: float
 ) -> tuple[float, NDArray[np.float64]]:
     """The largest h with A(fixed + h·rising) ≤ 1, found from above, and the rows (1, K) that stop it.
 
@@ -298,7 +302,7 @@ def _rise(
     """
     height, stopping = 1 / float(rising.max()), (rising == rising.max()).astype(np.float64)
     for _ in range(_LOOKS):
-        loads, rows = heaviest(fixed + height * rising, _NAMED)
+        loads, rows = largest_loads(fixed + height * rising, _NAMED)
         slope = rows @ rising
         over = (loads > 1 + _TIGHT) & (slope > 0)
         if not np.any(over):

@@ -208,7 +208,7 @@ class Sensitivity:
         listed = differences_of_some(self.differences, self.bounds, list(places))
         return replace(self, queries=self.queries.only(places), changes=ListedChanges(*listed), door=_DOOR)
 
-    def glimpse(self, places: NDArray[np.int64]) -> Sensitivity:
+    def quick_estimate(self, places: NDArray[np.int64]) -> Sensitivity:
         """That of the differences at these places alone, of which floors can be told and nothing can be proved.
 
         Raises: TooLarge where the differences are kept in factors.

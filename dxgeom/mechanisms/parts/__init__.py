@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise as LatticeNoise, interleaved as interleaved
     from dxgeom.mechanisms.parts.loads import (
         Load as Load,
-        Promised as Promised,
+        ChangeBounds as ChangeBounds,
         enlarged as enlarged,
         enlarged_until as enlarged_until,
         hides_everything as hides_everything,

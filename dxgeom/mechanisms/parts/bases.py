@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.geometry.inverse import inverse_enclosure
 from dxgeom.mechanisms.gaussian.program import best_covariance
-from dxgeom.mechanisms.linear.promises import parts_of
+from dxgeom.mechanisms.linear.distance_bounds import parts_of
 from dxgeom.mechanisms.parts.counts_with_noise import CellErrors
 from dxgeom.mechanisms.parts.tables import SetFamily
 from dxgeom.metrics.combinations import PresenceMetric
@@ -141,7 +141,7 @@ class Blocks(Sealed):
         """(count,): the set that each coordinate is of."""
         return np.repeat(np.arange(self.family.count), self.counts)
 
-    def own(self, number: int) -> slice:
+    def slice_of(self, number: int) -> slice:
         """The coordinates of one residual."""
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
@@ -151,7 +151,7 @@ class Blocks(Sealed):
 
     def table(self, number: int, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
         """What all ``coordinates`` have, of one residual, an axis for each attribute."""
-        return coordinates[self.own(number)].reshape(self.shape(number))
+        return coordinates[self.slice_of(number)].reshape(self.shape(number))
 
     @cached_property
     def multiplicities(self) -> NDArray[np.float64]:
@@ -283,7 +283,7 @@ def cell_errors(
     free = family.products(np.where(blocks.lengths > 1, 1.0, 1 - 1 / family.sizes))
     parts = {number: _part(blocks, squares, number, spreads) * free[number] for number in range(family.count)}
     mean, most = [], []
-    for number in family.asked.tolist():
+    for number in family.workload_sets.tolist():
         whole = _whole(blocks, number, parts)
         mean.append(float(whole.mean()))
         most.append(float(whole.max()))

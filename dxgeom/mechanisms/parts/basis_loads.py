@@ -19,7 +19,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.linear.promises import Promise
+from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds
 from dxgeom.mechanisms.parts.bases import Blocks, TurnedShifts
 from dxgeom.numeric.rounding import round_down
 
@@ -34,11 +34,11 @@ _AT_ONCE: Final = 1 << 22
 @final
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """What is protected: ``promise`` of attributes whose values are all equally far apart, and of presence;
+    """What is protected: ``distance_bounds`` of attributes whose values are all equally far apart, and of presence;
     ``shifts`` of those with a basis."""
 
     blocks: Blocks
-    promise: Promise
+    distance_bounds: DistanceBounds
     shifts: tuple[TurnedShifts | None, ...]
 
     def largest(self, spreads: NDArray[np.float64]) -> float:
@@ -58,18 +58,18 @@ class Loads:
     def protected(self) -> NDArray[np.bool_]:
         """(sets,): whether a record can move the residual at a finite distance."""
         finite = np.array([self._moves(a) for a in range(len(self.shifts))], dtype=bool)
-        return self.blocks.family.touched(finite, self.promise.presence is not None)
+        return self.blocks.family.touched(finite, self.distance_bounds.presence is not None)
 
     def _moves(self, a: int) -> bool:
-        return self.shifts[a] is not None or self.promise.least[a] is not None
+        return self.shifts[a] is not None or self.distance_bounds.least[a] is not None
 
     def _parts(self, rates: NDArray[np.float64]) -> Iterator[float]:
         family = self.blocks.family
         members = [family.members_of(number) for number in range(family.count)]
         cushion = self._cushion
-        if self.promise.presence is not None:
+        if self.distance_bounds.presence is not None:
             whole = sum(self._of_set(number, members[number], None, rates) for number in range(family.count))
-            yield float(np.max(whole)) * cushion / _allowed(self.promise.presence)
+            yield float(np.max(whole)) * cushion / _allowed(self.distance_bounds.presence)
         for a, shifts in enumerate(self.shifts):
             if not self._moves(a):
                 continue
@@ -79,7 +79,7 @@ class Loads:
                 squares = shifts.distances.distances**2 * (1 - 2 * _SPARED)
                 yield float(np.max((whole * cushion + _VANISHED) / squares)) * (1 + 2.0**-50)
             else:
-                constant = self.promise.least[a]
+                constant = self.distance_bounds.least[a]
                 if constant is not None:
                     yield float(np.max(2 * whole)) * cushion / _allowed(constant)
 

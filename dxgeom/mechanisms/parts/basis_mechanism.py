@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.contract.readers import require_own_records
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.promises import promise_of
+from dxgeom.mechanisms.linear.distance_bounds import distance_bounds_of
 from dxgeom.mechanisms.parts.bases import Blocks, TurnedShifts, ValueDistances, cell_errors, uneven_distances
 from dxgeom.mechanisms.parts.basis_loads import Loads
 from dxgeom.mechanisms.parts.basis_program import KroneckerQuestion
@@ -27,7 +27,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.sealed import cached_property, canonical_digest, freeze_arrays, sealed
-from dxgeom.privacy.currencies import require_for_normal_noise
+from dxgeom.privacy.measures import require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 KRONECKER: Final = "kronecker-gaussian"
@@ -76,7 +76,7 @@ class KroneckerMechanism(CountsWithNoise):
     @cached_property
     def family(self) -> SetFamily:
         """The tables, and all sets of attributes inside them."""
-        return family_of(self.queries.sizes, self.queries.asked)
+        return family_of(self.queries.sizes, self.queries.attribute_sets)
 
     @cached_property
     def blocks(self) -> Blocks:
@@ -93,7 +93,7 @@ class KroneckerMechanism(CountsWithNoise):
             None if basis is None or own is None else TurnedShifts(basis, own)
             for basis, own in zip(self.bases, uneven, strict=True)
         )
-        return Loads(self.blocks, promise_of(self.metric.metric, shape, classes), shifts)
+        return Loads(self.blocks, distance_bounds_of(self.metric.metric, shape, classes), shifts)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -156,7 +156,9 @@ def kronecker_gaussian(space: MarginalSpace) -> AdditiveMechanism:
     """
     if not has_uneven_attributes(space):
         raise TooLarge("every attribute's values are equally far apart: marginal-gaussian is the best there is")
-    found = KroneckerQuestion(space.family, space.promise, _uneven_attributes(space), space.costs, space.worst).best()
+    found = KroneckerQuestion(
+        space.family, space.distance_bounds, _uneven_attributes(space), space.costs, space.worst
+    ).best()
     return proved_along(space, found.bases, found.spreads)
 
 
@@ -175,4 +177,4 @@ def proved_along(space: MarginalSpace, bases: Bases, scales: NDArray[np.float64]
     Raises: CertificateRefused where they are too small; TooLarge; UnsupportedCombination.
     """
     made = KroneckerMechanism(KRONECKER, space.sensitivity.metric, space.queries, bases, scales)
-    return parts_in_answers(made, space.sensitivity, space.asked)
+    return parts_in_answers(made, space.sensitivity, space.boxes)

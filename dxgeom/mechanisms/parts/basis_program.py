@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.linear.promises import Promise
+from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds
 from dxgeom.mechanisms.parts.bases import Blocks, TurnedShifts, ValueDistances, WeighedPairs, cell_errors, weighed_pairs
 from dxgeom.mechanisms.parts.basis_loads import Loads
 from dxgeom.mechanisms.parts.counts_with_noise import CellErrors
@@ -50,11 +50,12 @@ class FoundNoise(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class KroneckerQuestion:
-    """Whole tables under any distances of each attribute's values: ``uneven``, or constants of ``promise``; ``costs``
-    (asked,): what each cell's squared error counts. ``worst``: whether the worst cell's counts, or all together."""
+    """Whole tables under any distances of each attribute's values: ``uneven``, or constants of ``distance_bounds``;
+    ``costs`` (asked,): what each cell's squared error counts. ``worst``: whether the worst cell's counts, or all
+    together."""
 
     family: SetFamily
-    promise: Promise
+    distance_bounds: DistanceBounds
     uneven: tuple[ValueDistances | None, ...]
     costs: NDArray[np.float64] = field(repr=False)
     worst: bool
@@ -66,7 +67,7 @@ class KroneckerQuestion:
         blocks = Blocks.of(self.family, [one is not None for one in self.uneven])
         pairs = tuple(None if one is None else weighed_pairs(one) for one in self.uneven)
         size = len(self.costs)
-        shares = self.family.cells[self.family.asked] ** -1.0 / size if self.worst else np.ones(size)
+        shares = self.family.cells[self.family.workload_sets] ** -1.0 / size if self.worst else np.ones(size)
         best: FoundNoise | None = None
         bound, prices = 0.0, None
         for _ in range(_TURNS_TO_THE_WORST if self.worst else _TURNS):
@@ -81,16 +82,16 @@ class KroneckerQuestion:
             pairs = turn.reweighed(rates)
             if self.worst:
                 attention = np.sqrt(errors.most * self.costs / float((errors.most * self.costs).max()))
-                shares = shares * attention * self.family.cells[self.family.asked]
-                shares = np.maximum(shares / shares.sum(), 1e-15) / self.family.cells[self.family.asked]
+                shares = shares * attention * self.family.cells[self.family.workload_sets]
+                shares = np.maximum(shares / shares.sum(), 1e-15) / self.family.cells[self.family.workload_sets]
         if best is None:
             raise CertificateRefused("no noise was found along these bases")
-        return best._replace(bound=bound if self._told else 0.0)
+        return best._replace(bound=bound if self._bounds_hold else 0.0)
 
     @property
-    def _told(self) -> bool:
+    def _bounds_hold(self) -> bool:
         """Whether the constants are the very distances of the attributes without a basis, so that bounds hold."""
-        both = zip(self.uneven, self.promise.least, self.promise.most, strict=True)
+        both = zip(self.uneven, self.distance_bounds.least, self.distance_bounds.most, strict=True)
         return all(
             one is not None or low is None or (high is not None and high <= low * _NEAR) for one, low, high in both
         )
@@ -112,7 +113,7 @@ class _Turn:
         family = self.blocks.family
         inner, outer, _ = family.inclusions
         each = np.zeros(family.count)
-        each[family.asked] = self.costs / family.cells[family.asked]
+        each[family.workload_sets] = self.costs / family.cells[family.workload_sets]
         return np.asarray(np.bincount(inner, each[outer], family.count), dtype=np.float64)
 
     def _budgets(self, among: NDArray[np.bool_]) -> tuple[Budgets, NDArray[np.int64]]:
@@ -120,7 +121,7 @@ class _Turn:
         from scipy import sparse
 
         rows, columns, vectors = self.blocks.spots
-        sizes, promise = self.blocks.family.sizes, self.question.promise
+        sizes, promise = self.blocks.family.sizes, self.question.distance_bounds
         entries, limits = np.zeros(len(rows)), np.zeros(len(sizes) + 1)
         for a, own in enumerate(self.pairs):
             here, constant = columns == a, promise.least[a]
@@ -150,7 +151,7 @@ class _Turn:
     def loads(self) -> Loads:
         """The proof, for these bases."""
         shifts = tuple(None if one is None else TurnedShifts(one.basis, one.distances) for one in self.pairs)
-        return Loads(self.blocks, self.question.promise, shifts)
+        return Loads(self.blocks, self.question.distance_bounds, shifts)
 
     def _precisions(self, rates: BudgetedRates) -> NDArray[np.float64]:
         """(coordinates,): 1/s²; 0 where nothing is protected."""
@@ -173,7 +174,7 @@ class _Turn:
             raise CertificateRefused("this noise is too badly conditioned to prove that it honours the metric")
         bases = tuple(None if one is None else one.basis for one in self.pairs)
         errors = cell_errors(self.blocks, bases, wider)
-        cells = self.blocks.family.cells[self.blocks.family.asked]
+        cells = self.blocks.family.cells[self.blocks.family.workload_sets]
         own = errors.most * question.costs if question.worst else errors.mean * question.costs * cells
         return FoundNoise(bases, wider, float(own.max() if question.worst else own.sum()), 0.0), errors
 

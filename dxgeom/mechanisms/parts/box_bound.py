@@ -22,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from dxgeom.mechanisms.linear.promises import promise_of
+from dxgeom.mechanisms.linear.distance_bounds import distance_bounds_of
 from dxgeom.mechanisms.parts.box_scales import line_gaps
 from dxgeom.mechanisms.parts.tables import family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import cached_property
-from dxgeom.privacy.currencies import PURE, currency_of
+from dxgeom.privacy.measures import PURE, privacy_measure_of
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 Floats = NDArray[np.float64]
@@ -316,7 +316,7 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     Guarantee: up to the rounding of float64 in eigenvalues, for which it is made smaller by 2⁻²⁰; and for pure privacy
     up to a chance of 10⁻⁹ in drawing directions, see :func:`random_volume_bound`.
     """
-    boxes, least = boxes.merged, currency_of(metric.privacy).least_mean_square
+    boxes, least = boxes.merged, privacy_measure_of(metric.privacy).least_mean_square
     alone = costs * _each_alone(metric, boxes)
     every = np.arange(boxes.count)
     found = _by_duality(metric, boxes, costs, alone, every) * least
@@ -399,7 +399,7 @@ def _by_directions(
 def worst_alone(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
     """The largest of all squared errors, each times its cost, that no such noise is below: of some box alone."""
     alone = float((costs * _each_alone(metric, boxes.merged)).max())
-    return alone * currency_of(metric.privacy).least_mean_square / _UPWARD
+    return alone * privacy_measure_of(metric.privacy).least_mean_square / _UPWARD
 
 
 def _each_alone(metric: VerifiedMetric, boxes: BoxQueries) -> NDArray[np.float64]:
@@ -422,7 +422,7 @@ def _each_alone(metric: VerifiedMetric, boxes: BoxQueries) -> NDArray[np.float64
 def _most(metric: VerifiedMetric, boxes: BoxQueries, place: int) -> Fraction | None:
     """No two values that are told apart of this column are further apart; None where some are at no distance."""
     column = boxes.columns[place]
-    return promise_of(metric.metric, boxes.universe.shape, {column.axis: column.codes}).most[0]
+    return distance_bounds_of(metric.metric, boxes.universe.shape, {column.axis: column.codes}).most[0]
 
 
 def _of_all_prefixes(

@@ -48,12 +48,12 @@ def _per_record(table: WeightTable, queries: LatticeQueries) -> WeightTable:
     ones = [1 / queries.steps[query] for query in table.queries.tolist()]
     proper = np.array([one.denominator == 1 and one < LARGEST_NUMERATOR for one in ones])
     units = np.array([one.numerator if whole else 1 for one, whole in zip(ones, proper.tolist(), strict=True)])
-    if table.stated is None:
+    if table.dense is None:
         proper &= units == 1
     else:
         counted = table.flat != 0
         proper &= ~np.any(counted & (table.flat != units[:, None]), axis=1)
-        table = replace(table, stated=counted.reshape(table.stated.shape).astype(np.int64))
+        table = replace(table, dense=counted.reshape(table.dense.shape).astype(np.int64))
     if not np.all(proper):
         name = queries.names[table.queries[int(proper.argmin())]]
         raise TooLarge(f"these queries are no boxes: not every weight of '{name}' is 0 or 1")
@@ -99,7 +99,7 @@ def _ends_of(classes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 def in_answers(made: BoxMechanism, sensitivity: Sensitivity) -> AdditiveMechanism:
     """The same noise in the answers to linear queries, see :func:`parts_in_answers`. Raises: TooLarge,
     CertificateRefused."""
-    told = made.told
+    told = made.merged
     asked = [
         AskedBoxes(columns, places, told.lower[places][:, list(columns)], told.upper[places][:, list(columns)])
         for columns, places in told.supports

@@ -35,7 +35,7 @@ from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property, canonical_digest, freeze_arrays
-from dxgeom.privacy.currencies import require_for_normal_noise
+from dxgeom.privacy.measures import require_for_normal_noise
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -123,17 +123,17 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     @cached_property
     def question(self) -> BoxQuestion:
         """What is asked and promised: from the metric itself, whatever anybody says."""
-        return BoxQuestion(self.told, self.factors, promised_of(self.metric, self.told, self.factors), self.normal)
+        return BoxQuestion(self.merged, self.factors, promised_of(self.metric, self.merged, self.factors), self.normal)
 
     @cached_property
-    def told(self) -> BoxQueries:
+    def merged(self) -> BoxQueries:
         """The boxes over the values that they tell apart, which ``factors`` measure."""
         return self.boxes.merged
 
     @cached_property
     def queries(self) -> MarginalQueries:
         """The tables that are read."""
-        return self.told.tables
+        return self.merged.tables
 
     @cached_property
     def fingerprint(self) -> str:
@@ -185,7 +185,7 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
 
     @property
     def codes(self) -> Mapping[int, NDArray[np.int64]]:
-        return {one.axis: one.codes for one in self.told.columns}
+        return {one.axis: one.codes for one in self.merged.columns}
 
     def sums_of(self, number: int) -> Mapping[int, Summing]:
         levels = enumerate(zip(self.factors, self.question.blocks[number], strict=True))
@@ -254,9 +254,9 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
 
     def _answers(self, new: Mapping[int, NDArray[np.float64]]) -> NDArray[np.float64]:
         answers = np.zeros(self.boxes.count)
-        for columns, places in self.told.supports:
+        for columns, places in self.merged.supports:
             whole = self._put_together(new, columns)
-            lower, upper = self.told.lower[places], self.told.upper[places]
+            lower, upper = self.merged.lower[places], self.merged.upper[places]
             for corner in itertools.product((0, 1), repeat=len(columns)):
                 ends = [(upper if one else lower)[:, place] for one, place in zip(corner, columns, strict=True)]
                 sign = (-1) ** (len(columns) - sum(corner))
@@ -274,14 +274,14 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
                 flat = table.reshape([table.shape[place] for place in columns])
                 whole = flat if whole is None else whole + flat
         if whole is None:
-            return np.zeros([self.told.sizes[place] + 1 for place in columns])
+            return np.zeros([self.merged.sizes[place] + 1 for place in columns])
         return whole
 
-    def kept(self, answer: tuple[float, ...]) -> Any:
+    def encode_answer(self, answer: tuple[float, ...]) -> Any:
         return list(answer)
 
-    def recalled(self, kept: Any) -> tuple[float, ...]:
-        return tuple(kept)
+    def decode_answer(self, stored: Any) -> tuple[float, ...]:
+        return tuple(stored)
 
     def answer_bytes(self, spend: Fraction) -> int:
         """As kept a number for each box; as shown three, and its error."""

@@ -22,9 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.linear.promises import parts_of, promise_of
+from dxgeom.mechanisms.linear.distance_bounds import distance_bounds_of, parts_of
 from dxgeom.mechanisms.parts.factors import Factor, Path
-from dxgeom.mechanisms.parts.loads import LARGEST_SCALE, Limit, Load, Promised, enlarged_until, loads_in, within_limits
+from dxgeom.mechanisms.parts.loads import (
+    LARGEST_SCALE,
+    ChangeBounds,
+    Limit,
+    Load,
+    enlarged_until,
+    loads_in,
+    within_limits,
+)
 from dxgeom.mechanisms.parts.program import Budgets, least_cost_rates
 from dxgeom.mechanisms.parts.scales import only_taken, rates_of_tables
 from dxgeom.metrics.combinations import PresenceMetric
@@ -41,14 +49,14 @@ Levels = tuple[int, ...]
 @final
 @dataclass(frozen=True, eq=False)
 class BoxQuestion(Closed):
-    """Boxes, measured along ``factors``, one for each of the queries' columns, under what is promised. ``pressed``
+    """Boxes, measured along ``factors``, one for each of the queries' columns, under what is promised. ``dual_weights``
     (K,): what squared errors count besides, where some are to be smaller than the total asks for."""
 
     queries: BoxQueries
     factors: tuple[Factor, ...]
-    promised: Promised
+    change_bounds: ChangeBounds
     normal: bool
-    pressed: NDArray[np.float64] | None = None
+    dual_weights: NDArray[np.float64] | None = None
 
     @cached_property
     def blocks(self) -> tuple[Levels, ...]:
@@ -73,7 +81,7 @@ class BoxQuestion(Closed):
     def costs(self) -> NDArray[np.float64]:
         """(K,): c."""
         stated = costs_of(self.queries, self.queries.count)
-        return stated if self.pressed is None else stated * self.pressed
+        return stated if self.dual_weights is None else stated * self.dual_weights
 
     @cached_property
     def coefficients(self) -> tuple[NDArray[np.float64], ...]:
@@ -118,12 +126,12 @@ class BoxQuestion(Closed):
         parts = (
             (number, [(a, level) for a, level in enumerate(block) if level]) for number, block in enumerate(self.blocks)
         )
-        return tuple(loads_in(self.factors, parts, self.promised, self.normal))
+        return tuple(loads_in(self.factors, parts, self.change_bounds, self.normal))
 
     @cached_property
     def limits(self) -> Mapping[Limit, Fraction]:
         """The distance of each limit."""
-        return MappingProxyType(self.promised.limits)
+        return MappingProxyType(self.change_bounds.limits)
 
     @cached_property
     def protected(self) -> NDArray[np.bool_]:
@@ -173,7 +181,7 @@ def line_gaps(metric: VerifiedMetric, boxes: BoxQueries) -> list[NDArray[np.floa
     return [one.gaps[at] if isinstance(one, LineMetric) else None for one, at in zip(found, cuts, strict=True)]
 
 
-def promised_of(metric: VerifiedMetric, boxes: BoxQueries, factors: Sequence[Factor]) -> Promised:
+def promised_of(metric: VerifiedMetric, boxes: BoxQueries, factors: Sequence[Factor]) -> ChangeBounds:
     """The distances of every factor's kinds of change. On a line neighbours are enough: all other changes are made of
     theirs.
 
@@ -193,11 +201,11 @@ def promised_of(metric: VerifiedMetric, boxes: BoxQueries, factors: Sequence[Fac
         else:
             kinds.append(factor.kinds(_least(metric, boxes, {one.axis: one.codes})))
     presence = metric.metric.epsilon if isinstance(metric.metric, PresenceMetric) else None
-    return Promised(tuple(kinds), presence)
+    return ChangeBounds(tuple(kinds), presence)
 
 
 def _least(metric: VerifiedMetric, boxes: BoxQueries, classes: dict[int, NDArray[np.int64]]) -> Fraction | None:
-    return promise_of(metric.metric, boxes.universe.shape, classes).least[0]
+    return distance_bounds_of(metric.metric, boxes.universe.shape, classes).least[0]
 
 
 _MOST_TOLD: Final = 4_000_000
@@ -311,12 +319,13 @@ _CLOSE: Final = 1 + 1e-3
 @final
 @dataclass(frozen=True, eq=False)
 class WorstScales:
-    """``scales`` (blocks,) as :func:`best_scales` has them; ``worst``: the largest error, times its cost; ``pressed``
-    (K,), which sum to 1: the worst error is no less than the total of errors, each times its cost and this."""
+    """``scales`` (blocks,) as :func:`best_scales` has them; ``worst``: the largest error, times its cost;
+    ``dual_weights`` (K,), which sum to 1: the worst error is no less than the total of errors, each times its cost and
+    this."""
 
     scales: NDArray[np.float64]
     worst: float
-    pressed: NDArray[np.float64]
+    dual_weights: NDArray[np.float64]
 
 
 def worst_scales(question: BoxQuestion) -> WorstScales:
@@ -324,7 +333,8 @@ def worst_scales(question: BoxQuestion) -> WorstScales:
 
     Definition: max_λ min_σ Σ λ_q·c_q·Var_q(σ) over Σ λ = 1, concave in λ with the errors as its gradient, by
     multiplying λ with the errors; the σ with the smallest worst error is taken, and the λ with the largest total.
-    Guarantee: the scales are proved to be enough; how near the worst is to the best, the bound at ``pressed`` says.
+    Guarantee: the scales are proved to be enough; how near the worst is to the best, the bound at ``dual_weights``
+    says.
     Raises: CertificateRefused, TooLarge.
     """
     boxes, costs = question.queries.count, question.costs
@@ -332,13 +342,13 @@ def worst_scales(question: BoxQuestion) -> WorstScales:
     best = WorstScales(np.zeros(0), np.inf, shares)
     highest = 0.0
     for _ in range(_STEPS[question.normal]):
-        scales = best_scales(replace(question, pressed=shares))
+        scales = best_scales(replace(question, dual_weights=shares))
         errors = question.variances(block_variances(question, scales)) * costs
         worst, total = float(errors.max()), float(shares @ errors)
-        highest, pressed = max((highest, best.pressed), (total, shares), key=lambda one: one[0])
+        highest, pressed = max((highest, best.dual_weights), (total, shares), key=lambda one: one[0])
         if worst < best.worst:
             best = WorstScales(scales, worst, pressed)
-        best = replace(best, pressed=pressed)
+        best = replace(best, dual_weights=pressed)
         if worst <= total * _CLOSE or total == 0:
             break
         shares = shares * (errors / total)

@@ -50,7 +50,7 @@ def centred(table: NDArray[Any], differenced: bool) -> NDArray[Any]:
 
 
 def _summed_to(table: NDArray[Any], own: Sequence[int], kept: Sequence[int]) -> NDArray[Any]:
-    """The margin of a table over the attributes ``own`` that is over those ``kept``."""
+    """The margin of a table over the attributes ``own`` that is over those ``encode_answer``."""
     others = tuple(place for place, a in enumerate(own) if a not in kept)
     return np.asarray(table.sum(axis=others), dtype=table.dtype)
 
@@ -225,7 +225,7 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
     def _most_records(self, spend: Fraction) -> int:
         """So many that every number stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰; of more, they are
         Python's integers."""
-        widest = max((len(one) for one in self.queries.asked), default=0)
+        widest = max((len(one) for one in self.queries.attribute_sets), default=0)
         drawn = float(self.scales.max(initial=0)) * 2.0**widest * math.sqrt(2) * FAR * self.shares / float(spend)
         if self.shares > 1:
             # What is put together are Python's integers; only what is drawn and what is read are not.
@@ -241,7 +241,7 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
             noisy[number] = self.measured(number, data)
         residuals = self._residuals({number: table.astype(whole) for number, table in noisy.items()})
         released = []
-        for number in family.asked.tolist():
+        for number in family.workload_sets.tolist():
             table = put_together(family, number, residuals, whole).ravel()
             # What type the answers have follows from the noisy numbers.
             released.append(table if self.shares > 1 or not _fits(table) else table.astype(np.int64, copy=False))
@@ -250,21 +250,21 @@ class CountsWithNoise(LatticeNoise[NoisyTables]):
     def _whole_for(self, data: CountedTables) -> type:
         """Of what whole numbers are. Nobody is refused for how many records there are: of very many, they are Python's
         integers. Put together are at most so many times all records as each residual, less its margins, may be."""
-        widest = max(map(len, self.queries.asked), default=0)
+        widest = max(map(len, self.queries.attribute_sets), default=0)
         most = max(float(np.abs(cells).sum(dtype=np.float64)) for cells in data.cells)
         return object if most * max(self._inner_divisors) * 4.0**widest >= 2.0 ** (_BITS - 1) else self._whole
 
-    def kept(self, answer: NoisyTables) -> Any:
+    def encode_answer(self, answer: NoisyTables) -> Any:
         return {"tables": [packed(one) for one in answer.numerators], "divisors": list(answer.divisors)}
 
-    def recalled(self, kept: Any) -> NoisyTables:
-        return NoisyTables(tuple(unpacked(one) for one in kept["tables"]), tuple(kept["divisors"]))
+    def decode_answer(self, stored: Any) -> NoisyTables:
+        return NoisyTables(tuple(unpacked(one) for one in stored["tables"]), tuple(stored["divisors"]))
 
     def answer_bytes(self, spend: Fraction) -> int:
         """Eight bytes for each cell in text of four thirds, once more in digits where these are shown, too; and what a
         table's compression and words add. Sixteen where people count once."""
         each = 33 if self.shares == 1 else 70
-        return each * self.queries.count + 2048 * len(self.queries.asked) + 4096
+        return each * self.queries.count + 2048 * len(self.queries.attribute_sets) + 4096
 
 
 def _fits(numbers: NDArray[Any]) -> bool:

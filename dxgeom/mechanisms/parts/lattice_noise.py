@@ -114,7 +114,7 @@ class LatticeNoise(TableReader[Answer], Closed):
         """The first table that is read with these attributes, and perhaps others; and its shape."""
         found: dict[tuple[int, ...], tuple[int, tuple[int, ...]]] = {}
         for which, shape in enumerate(self.queries.shapes):
-            asked = self.queries.asked[which]
+            asked = self.queries.attribute_sets[which]
             for width in range(len(asked) + 1):
                 for inside in combinations(asked, width):
                     found.setdefault(inside, (which, shape))
@@ -124,7 +124,7 @@ class LatticeNoise(TableReader[Answer], Closed):
         """The numbers of a part in lattice steps, an axis for each attribute that it sums up. **Not private.**"""
         sums, steps = self.sums_of(number), self.step.denominator
         which, shape = self._table_of[tuple(sums)]
-        others = tuple(axis for axis, place in enumerate(self.queries.asked[which]) if place not in sums)
+        others = tuple(axis for axis, place in enumerate(self.queries.attribute_sets[which]) if place not in sums)
         table = np.asarray(np.asarray(data.cells[which]).reshape(shape).sum(axis=others))
         for axis, one in enumerate(sums.values()):
             table = one.summed(table.swapaxes(axis, -1)).swapaxes(axis, -1)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
-from dxgeom.mechanisms.linear.promises import Promise
+from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds
 from dxgeom.mechanisms.parts.factors import Factor, Kinds, Tree
 from dxgeom.mechanisms.parts.tables import SetFamily
 
@@ -30,7 +30,7 @@ Limit: TypeAlias = tuple[int | None, int]
 """An attribute's place and a kind of its changes, from 1; or None and 0, for records that come or go."""
 
 
-class Promised(NamedTuple):
+class ChangeBounds(NamedTuple):
     """``kinds``: of each attribute the distances of its factor's kinds of change; ``presence``: a record and none."""
 
     kinds: tuple[Kinds, ...]
@@ -54,7 +54,10 @@ class Load(NamedTuple):
 
 
 def loads_in(
-    factors: Sequence[Factor], parts: Iterable[tuple[int, Sequence[tuple[int, int]]]], promised: Promised, normal: bool
+    factors: Sequence[Factor],
+    parts: Iterable[tuple[int, Sequence[tuple[int, int]]]],
+    change_bounds: ChangeBounds,
+    normal: bool,
 ) -> Iterator[Load]:
     """Of parts, by number, with the attributes' places and levels, but for those at level 0, which nothing changes."""
     alone = [[one.alone(level, normal) for level in range(one.levels)] for one in factors]
@@ -63,7 +66,7 @@ def loads_in(
             [(kind, one.changed(level, kind, normal)) for kind, limit in enumerate(own, start=1) if limit is not None]
             for level in range(one.levels)
         ]
-        for one, own in zip(factors, promised.kinds, strict=True)
+        for one, own in zip(factors, change_bounds.kinds, strict=True)
     ]
     for number, part in parts:
         each = [alone[a][level] for a, level in part]
@@ -72,7 +75,7 @@ def loads_in(
             for kind, changed in changes[a][level]:
                 if changed:
                     yield Load((a, kind), number, top * changed.numerator, bottom * changed.denominator)
-        if promised.presence is not None:
+        if change_bounds.presence is not None:
             yield Load((None, 0), number, *_product(each))
 
 
@@ -105,7 +108,9 @@ def enlarged_until(enough: Callable[[NDArray[np.float64]], bool], scales: NDArra
     raise CertificateRefused("these scales are too badly conditioned to prove that they honour the metric")
 
 
-def hides_everything(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> bool:
+def hides_everything(
+    family: SetFamily, distance_bounds: DistanceBounds, scales: NDArray[np.float64], normal: bool
+) -> bool:
     """Whether noise of these ``scales`` (sets,) or (2·sets,), 0 for none, honours the constants: there is noise in
     every residual that a record can move at a finite distance, and it is :func:`within_budgets`; *exactly*.
 
@@ -114,15 +119,15 @@ def hides_everything(family: SetFamily, promise: Promise, scales: NDArray[np.flo
     proper = scales.shape == (family.count * (1 if normal else 2),) and np.all(
         (scales >= 0) & (scales <= LARGEST_SCALE)
     )
-    if not proper or np.any(moved(family, promise) & ~_noisy(family, scales > 0, normal)):
+    if not proper or np.any(moved(family, distance_bounds) & ~_noisy(family, scales > 0, normal)):
         return False
-    return within_budgets(family, promise, scales, normal)
+    return within_budgets(family, distance_bounds, scales, normal)
 
 
-def moved(family: SetFamily, promise: Promise) -> NDArray[np.bool_]:
+def moved(family: SetFamily, distance_bounds: DistanceBounds) -> NDArray[np.bool_]:
     """(sets,): what these constants protect."""
     return family.touched(
-        np.array([one is not None for one in promise.least], dtype=bool), promise.presence is not None
+        np.array([one is not None for one in distance_bounds.least], dtype=bool), distance_bounds.presence is not None
     )
 
 
@@ -135,7 +140,9 @@ def _noisy(family: SetFamily, used: NDArray[np.bool_], normal: bool) -> NDArray[
     return np.asarray(np.bincount(inner[told], minlength=family.count) > 0)
 
 
-def within_budgets(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> bool:
+def within_budgets(
+    family: SetFamily, distance_bounds: DistanceBounds, scales: NDArray[np.float64], normal: bool
+) -> bool:
     """Whether noise of these ``scales`` (sets,) or (2·sets,), 0 for none, honours the constants; *exactly*.
 
     Definition: ``normal``, of standard deviation σ_S in residuals: Σ_{S∋k} 2·Π_{a∈S∖k}(1−1/n_a)/σ_S² ≤ ε_k² and
@@ -144,15 +151,17 @@ def within_budgets(family: SetFamily, promise: Promise, scales: NDArray[np.float
     is near the budget by less is refused.
     """
     factors = [Tree(size, (size,)) for size in family.sizes.tolist()]
-    promised = Promised(tuple((one,) for one in promise.least), promise.presence)
+    promised = ChangeBounds(tuple((one,) for one in distance_bounds.least), distance_bounds.presence)
     noisy = np.flatnonzero(scales > 0).tolist()
     parts = ((place, [(a, 1) for a in family.members_of(place % family.count)]) for place in noisy)
     return within_limits(loads_in(factors, parts, promised, normal), promised.limits, scales, normal)
 
 
-def enlarged(family: SetFamily, promise: Promise, scales: NDArray[np.float64], normal: bool) -> NDArray[np.float64]:
+def enlarged(
+    family: SetFamily, distance_bounds: DistanceBounds, scales: NDArray[np.float64], normal: bool
+) -> NDArray[np.float64]:
     """The scales, as much larger as the proof needs.
 
     Raises: CertificateRefused where 1e-7 is not enough, or something protected would get no noise.
     """
-    return enlarged_until(lambda wider: hides_everything(family, promise, wider, normal), scales)
+    return enlarged_until(lambda wider: hides_everything(family, distance_bounds, wider, normal), scales)

@@ -107,9 +107,9 @@ class PartsMeasurement(MeasuredNumbers):
 
 
 def parts_in_answers(
-    made: LatticeNoise[Any], sensitivity: Sensitivity, asked: Sequence[AskedBoxes]
+    made: LatticeNoise[Any], sensitivity: Sensitivity, boxes: Sequence[AskedBoxes]
 ) -> AdditiveMechanism:
-    """The same noise in the answers to linear queries, which are the boxes ``asked``.
+    """The same noise in the answers to linear queries, which are the boxes ``boxes``.
 
     Guarantee: as ``made``, of whose noisy numbers the answers are functions; they agree with each other, exactly.
     Raises: TooLarge where there are too many answers to lay out what each takes; CertificateRefused.
@@ -117,17 +117,17 @@ def parts_in_answers(
     if not made.noisy:
         return without_noise(made.name, sensitivity)
     measured = PartsMeasurement(made)
-    each = zip(_divisors(made, asked), sensitivity.queries.steps, strict=True)
+    each = zip(_divisors(made, boxes), sensitivity.queries.steps, strict=True)
     divisors = tuple(one * own * measured.steps_per_count for one, own in each)
-    numerators = _numerators(made, measured.blocks, asked)
+    numerators = _numerators(made, measured.blocks, boxes)
     return AdditiveMechanism(made.name, sensitivity, measured.law, IntegerMixing(numerators, divisors, measured))
 
 
-def _divisors(made: LatticeNoise[Any], asked: Sequence[AskedBoxes]) -> list[int]:
+def _divisors(made: LatticeNoise[Any], boxes: Sequence[AskedBoxes]) -> list[int]:
     """(K,): what the numerators of each answer are over."""
     padded = [one.padded if isinstance(one, Tree) else 1 for one in made.factors]
-    found = [1] * sum(len(one.answers) for one in asked)
-    for one in asked:
+    found = [1] * sum(len(one.answers) for one in boxes)
+    for one in boxes:
         own = math.prod(padded[place] for place in one.columns) * (1 if made.normal else SHARES)
         if own * max(padded, default=1) >= _LARGEST:
             raise TooLarge("noise in so fine a tree is not laid out in 64-bit integers")
@@ -136,9 +136,9 @@ def _divisors(made: LatticeNoise[Any], asked: Sequence[AskedBoxes]) -> list[int]
     return found
 
 
-def _numerators(made: LatticeNoise[Any], blocks: Sequence[Block], asked: Sequence[AskedBoxes]) -> NDArray[np.int64]:
+def _numerators(made: LatticeNoise[Any], blocks: Sequence[Block], boxes: Sequence[AskedBoxes]) -> NDArray[np.int64]:
     """(K, m): what each answer takes of the noise in each part. Raises: TooLarge."""
-    count, ends = sum(len(one.answers) for one in asked), np.cumsum([0, *(block.size for block in blocks)])
+    count, ends = sum(len(one.answers) for one in boxes), np.cumsum([0, *(block.size for block in blocks)])
     if count * int(ends[-1]) > MOST_ENTRIES:
         raise TooLarge(
             f"{count:,} answers that share {ends[-1]:,} noisy numbers are not laid out; at most {MOST_ENTRIES:,} "
@@ -147,7 +147,7 @@ def _numerators(made: LatticeNoise[Any], blocks: Sequence[Block], asked: Sequenc
     found = np.zeros((count, int(ends[-1])), dtype=np.int64)
     at = {number: slice(*ends[place : place + 2]) for place, number in enumerate(made.noisy)}
     parts, sums = list(made.averages()), {number: made.sums_of(number) for number in made.noisy}
-    for one in asked:
+    for one in boxes:
         taken = _Taken(made.factors, one)
         for levels, shares in parts:
             if levels.keys() <= {*one.columns}:
@@ -160,9 +160,9 @@ def _numerators(made: LatticeNoise[Any], blocks: Sequence[Block], asked: Sequenc
 class _Taken:
     """What boxes over the same columns take of parts."""
 
-    def __init__(self, factors: Sequence[Factor], asked: AskedBoxes) -> None:
-        self._ends = dict(zip(asked.columns, zip(asked.lower.T, asked.upper.T, strict=True), strict=True))
-        self._everybody = np.ones((len(asked.answers), 1), dtype=np.int64)
+    def __init__(self, factors: Sequence[Factor], boxes: AskedBoxes) -> None:
+        self._ends = dict(zip(boxes.columns, zip(boxes.lower.T, boxes.upper.T, strict=True), strict=True))
+        self._everybody = np.ones((len(boxes.answers), 1), dtype=np.int64)
         self._along = cache(lambda place, level: factors[place].taken(level, *self._ends[place]))
 
     def of(self, levels: Mapping[int, int], sums: Mapping[int, Summing]) -> NDArray[np.int64]:

@@ -82,7 +82,7 @@ def cell_variances(question: MarginalQuestion, variances: NDArray[np.float64]) -
     family = question.family
     inner, outer, spread = family.inclusions
     own = family.products(1 - 1 / family.sizes)
-    return np.asarray(np.bincount(outer, variances[inner] * own[inner] / spread**2, family.count)[family.asked])
+    return np.asarray(np.bincount(outer, variances[inner] * own[inner] / spread**2, family.count)[family.workload_sets])
 
 
 def _least_worst(question: MarginalQuestion) -> GaussianScales:
@@ -112,7 +112,7 @@ class _Attention:
 
     def __init__(self, question: MarginalQuestion) -> None:
         self._question = question
-        self._cells = question.family.cells[question.family.asked]
+        self._cells = question.family.cells[question.family.workload_sets]
         self._prices: NDArray[np.float64] | None = None
         self.variances = np.zeros(question.family.count)
         self.value, self.bound = np.inf, 0.0
@@ -331,7 +331,7 @@ def _worst_rates(question: MarginalQuestion) -> NDArray[np.float64]:
     """Attention is shifted to the tables that come out worst, each time from the rates of the time before; the best of
     what that finds."""
     family = question.family
-    attention, best, least = question.costs / family.cells[family.asked], np.zeros(2 * family.count), math.inf
+    attention, best, least = question.costs / family.cells[family.workload_sets], np.zeros(2 * family.count), math.inf
     found: LaplaceScales | None = None
     for _ in range(_ATTENTION_SHIFTS):
         found = best_laplace_scales(question, attention, found)
@@ -372,12 +372,12 @@ def measurement_shares(question: MeasuredTables, scales: NDArray[np.float64]) ->
 
 
 def only_taken(
-    question: MeasuredTables, scales: NDArray[np.float64], asked: NDArray[np.bool_] | None = None
+    question: MeasuredTables, scales: NDArray[np.float64], wanted: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float64]:
-    """``scales`` without those of tables that nothing is taken of in an average, of ``asked`` ones where these are
+    """``scales`` without those of tables that nothing is taken of in an average, of ``wanted`` ones where these are
     given. Others would get noise of any size, such as no integer holds, and stop a release for it."""
     taken = np.zeros(len(scales), dtype=bool)
     for number, shares in measurement_shares(question, scales).items():
-        if asked is None or asked[number]:
+        if wanted is None or wanted[number]:
             taken[list(shares)] = True
     return np.asarray(np.where(taken, scales, 0.0))

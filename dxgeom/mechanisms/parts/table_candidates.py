@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
+from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, distance_bounds_of
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, tables_over
-from dxgeom.mechanisms.linear.promises import Promise, promise_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.loads import enlarged
 from dxgeom.mechanisms.parts.measured_parts import AskedBoxes, parts_in_answers
@@ -49,13 +49,13 @@ _NO_TABLES: Final = "these queries are not whole tables of counts"
 class CountTables:
     """Queries that are every cell of some marginals, each once.
 
-    ``classes``: of each attribute looked at, by its place, the class of every value, the same in all tables. ``asked``:
+    ``classes``: of each attribute looked at, by its place, the class of every value, the same in all tables. ``boxes``:
     the attributes of each table, as places among these; ``queries``: the query of each of its cells, the last
     attribute's class running fastest.
     """
 
     classes: dict[int, NDArray[np.int64]] = field(repr=False)
-    asked: tuple[tuple[int, ...], ...]
+    attribute_sets: tuple[tuple[int, ...], ...]
     queries: tuple[NDArray[np.int64], ...] = field(repr=False)
 
     @property
@@ -153,7 +153,7 @@ class MarginalSpace:
 
     sensitivity: Sensitivity
     tables: CountTables
-    promise: Promise
+    distance_bounds: DistanceBounds
     costs: NDArray[np.float64] = field(repr=False)
     least_costs: NDArray[np.float64] = field(repr=False)
     worst: bool
@@ -161,7 +161,7 @@ class MarginalSpace:
     @cached_property
     def family(self) -> SetFamily:
         """The tables, and all sets of attributes inside them."""
-        return family_of(self.tables.sizes, self.tables.asked)
+        return family_of(self.tables.sizes, self.tables.attribute_sets)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -178,13 +178,13 @@ class MarginalSpace:
             Groups(universe, universe.names[axis], axis, tuple(map(str, range(int(own.max()) + 1))), own)
             for axis, own in sorted(classes.items())
         )
-        return MarginalQueries(universe, columns, self.tables.asked)
+        return MarginalQueries(universe, columns, self.tables.attribute_sets)
 
     @cached_property
-    def asked(self) -> tuple[AskedBoxes, ...]:
+    def boxes(self) -> tuple[AskedBoxes, ...]:
         """The tables' cells, each the answer to a query."""
         found = []
-        for columns, answers in zip(self.tables.asked, self.tables.queries, strict=True):
+        for columns, answers in zip(self.tables.attribute_sets, self.tables.queries, strict=True):
             shape = [self.tables.sizes[place] for place in columns]
             lower = np.indices(shape).reshape(len(shape), len(answers)).T
             found.append(AskedBoxes(columns, answers, lower, lower + 1))
@@ -198,15 +198,15 @@ class MarginalSpace:
     @property
     def optimal(self) -> bool:
         """Whether no Gaussian noise under this metric is better than the best found here."""
-        return self.promise.exact and np.array_equal(self.costs, self.least_costs)
+        return self.distance_bounds.exact and np.array_equal(self.costs, self.least_costs)
 
     @cached_property
     def question(self) -> MarginalQuestion:
         """With the constants that noise has to honour."""
-        return self._question(self.promise.least, self.costs)
+        return self._question(self.distance_bounds.least, self.costs)
 
     def _question(self, constants: tuple[Fraction | None, ...], costs: NDArray[np.float64]) -> MarginalQuestion:
-        return MarginalQuestion.under(self.family, constants, self.promise.presence, costs)
+        return MarginalQuestion.under(self.family, constants, self.distance_bounds.presence, costs)
 
     @cached_property
     def best(self) -> GaussianScales:
@@ -218,19 +218,19 @@ class MarginalSpace:
         """What no Gaussian noise has a smaller objective than, nor any additive noise that stretches to every spend."""
         if self.optimal:
             return self.best.bound
-        return best_gaussian_scales(self._question(self.promise.most, self.least_costs), self.worst).bound
+        return best_gaussian_scales(self._question(self.distance_bounds.most, self.least_costs), self.worst).bound
 
     @cached_property
     def volume_bound(self) -> float:
         """What no pure noise that stretches to every spend has a smaller objective than."""
-        constants = self._question(self.promise.most, self.least_costs).constants
+        constants = self._question(self.distance_bounds.most, self.least_costs).constants
         return tables_volume_bound(self.family, constants, self.least_costs, self.worst)
 
 
 def unbiased_tables_bound(space: MarginalSpace, concentrated: bool) -> float:
     """What no unbiased mechanism has a smaller objective than, additive or not: as ``unbiased_bound``, of records that
     differ in one attribute, or are absent."""
-    promise = space.promise
+    promise = space.distance_bounds
 
     def allowed(constant: Fraction | None) -> float:
         distance = math.inf if constant is None else float(constant) * _UPWARD
@@ -252,7 +252,7 @@ def marginal_space(sensitivity: Sensitivity, factors: NDArray[np.float64] | None
     tables = _count_tables(sensitivity.queries, sensitivity.universe)
     if sensitivity.universe is None:
         raise TooLarge("nobody says which attributes the records have")
-    promise = promise_of(sensitivity.metric.metric, sensitivity.universe.shape, tables.classes)
+    promise = distance_bounds_of(sensitivity.metric.metric, sensitivity.universe.shape, tables.classes)
     each = [np.ones(len(queries)) if factors is None else factors[queries] for queries in tables.queries]
     costs = np.array([one.max() if worst else one.mean() for one in each])
     return MarginalSpace(sensitivity, tables, promise, costs, np.array([one.min() for one in each]), worst)
@@ -285,11 +285,11 @@ def _with_marginal_scales(name: str, space: MarginalSpace, scales: NDArray[np.fl
     if not np.any(space.question.protected):
         return without_noise(name, space.sensitivity)
     normal = name == NORMAL
-    wider = enlarged(space.family, space.promise, scales, normal)
+    wider = enlarged(space.family, space.distance_bounds, scales, normal)
     return proved(name, space, wider)
 
 
 def proved(name: str, space: MarginalSpace, scales: NDArray[np.float64]) -> AdditiveMechanism:
     """The mechanism with these very scales. Raises: CertificateRefused where they are too small; TooLarge."""
     made = TableMechanism(name, space.sensitivity.metric, space.queries, space.question, scales)
-    return parts_in_answers(made, space.sensitivity, space.asked)
+    return parts_in_answers(made, space.sensitivity, space.boxes)

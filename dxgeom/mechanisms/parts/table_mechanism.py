@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.contract.readers import require_own_records
-from dxgeom.mechanisms.linear.promises import Promise, joint_promise_of
+from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, joint_distance_bounds_of
 from dxgeom.mechanisms.parts.counts_with_noise import (
     CellErrors,
     CountsWithNoise,
@@ -27,7 +27,7 @@ from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property, canonical_digest, freeze_arrays
-from dxgeom.privacy.currencies import require_for_normal_noise
+from dxgeom.privacy.measures import require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -59,18 +59,18 @@ class TableMechanism(CountsWithNoise):
             require_for_normal_noise(self.metric.privacy)
         self.require_no_number()
         family = self.question.family
-        own = [tuple(family.members_of(number)) for number in family.asked.tolist()]
-        if tuple(own) != self.queries.asked or tuple(family.sizes.tolist()) != self.queries.sizes:
+        own = [tuple(family.members_of(number)) for number in family.workload_sets.tolist()]
+        if tuple(own) != self.queries.attribute_sets or tuple(family.sizes.tolist()) != self.queries.sizes:
             raise CertificateRefused("these are the parts of other tables than are asked for")
-        promise = joint_promise_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
+        promise = joint_distance_bounds_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
         if not self._asks_all_that_moves(promise) or not hides_everything(family, promise, self.scales, self.normal):
             raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
 
-    def _asks_all_that_moves(self, promise: Promise) -> bool:
+    def _asks_all_that_moves(self, distance_bounds: DistanceBounds) -> bool:
         """Whether the question knows every part of these tables, and that the metric protects all that it does."""
-        family, own = self.question.family, family_of(self.queries.sizes, self.queries.asked)
+        family, own = self.question.family, family_of(self.queries.sizes, self.queries.attribute_sets)
         same = len(family.levels) == len(own.levels) and all(map(np.array_equal, family.levels, own.levels))
-        return same and bool(np.all(self.question.protected | ~moved(own, promise)))
+        return same and bool(np.all(self.question.protected | ~moved(own, distance_bounds)))
 
     @property
     def normal(self) -> bool:

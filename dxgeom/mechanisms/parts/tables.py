@@ -40,12 +40,12 @@ class SetFamily(Closed):
     """A family of sets of attributes that holds every subset of its members, the empty set among them.
 
     ``sizes`` (d,): how many values each attribute has. ``levels[m]`` (n_m, m): the sets of m attributes, each rising,
-    in lexicographic order. Sets are numbered level by level. ``asked``: the numbers of the marginals asked for.
+    in lexicographic order. Sets are numbered level by level. ``workload_sets``: the numbers of the marginals asked for.
     """
 
     sizes: NDArray[np.int64]
     levels: tuple[NDArray[np.int64], ...] = field(repr=False)
-    asked: NDArray[np.int64] = field(repr=False)
+    workload_sets: NDArray[np.int64] = field(repr=False)
 
     @property
     def count(self) -> int:
@@ -135,28 +135,28 @@ def members(mask: int, width: int) -> list[int]:
     return [place for place in range(width) if mask >> place & 1]
 
 
-def family_of(sizes: Sequence[int], asked: Sequence[Sequence[int]]) -> SetFamily:
+def family_of(sizes: Sequence[int], attribute_sets: Sequence[Sequence[int]]) -> SetFamily:
     """The family of these marginals, each a rising tuple of attributes, and of all that lies inside them.
 
     Raises: TooLarge beyond 12 attributes in one marginal.
     """
-    widest = max(map(len, asked), default=0)
+    widest = max(map(len, attribute_sets), default=0)
     if widest > LARGEST_SET or len(sizes) ** widest >= FITS:
         raise TooLarge(f"a marginal of {widest} attributes out of {len(sizes)} is too wide; at most {LARGEST_SET}")
     levels: list[NDArray[np.int64]] = []
     inside = np.empty((0, widest), dtype=np.int64)
     for width in range(widest, -1, -1):
-        own = [one for one in asked if len(one) == width]
+        own = [one for one in attribute_sets if len(one) == width]
         here = np.concatenate([np.array(own, dtype=np.int64).reshape(len(own), width), inside])
         levels.append(_distinct(here, len(sizes)) if width else np.empty((1, 0), dtype=np.int64))
         smaller = [np.delete(levels[-1], place, axis=1) for place in range(width)]
         inside = np.concatenate(smaller) if smaller else inside
     family = SetFamily(np.array(sizes, dtype=np.int64), tuple(reversed(levels)), np.empty(0, dtype=np.int64))
-    numbers = np.empty(len(asked), dtype=np.int64)
+    numbers = np.empty(len(attribute_sets), dtype=np.int64)
     for width in range(widest + 1):
-        places = [place for place, one in enumerate(asked) if len(one) == width]
+        places = [place for place, one in enumerate(attribute_sets) if len(one) == width]
         numbers[places] = family.numbers(
-            np.array([asked[place] for place in places], np.int64).reshape(len(places), width)
+            np.array([attribute_sets[place] for place in places], np.int64).reshape(len(places), width)
         )
     return SetFamily(family.sizes, family.levels, numbers)
 
@@ -224,7 +224,7 @@ class MarginalQuestion(Closed):
         """w at other costs (asked,)."""
         inner, outer, spread = self.family.inclusions
         each = np.zeros(self.family.count)
-        each[self.family.asked] = costs
+        each[self.family.workload_sets] = costs
         free = self.family.products((self.family.sizes - 1).astype(np.float64))
         return np.asarray(np.bincount(inner, each[outer] / spread, self.family.count) * free, dtype=np.float64)
 

@@ -92,12 +92,12 @@ def tables_volume_bound(
     Guarantee: up to the rounding of float64, for which a billionth is taken off.
     """
     if worst:
-        costs = costs / family.cells[family.asked] / len(costs)
+        costs = costs / family.cells[family.workload_sets] / len(costs)
     if len(family.levels) < 2 or not np.any(costs > 0):
         return 0.0
     inner, outer, spread = family.inclusions
     each = np.zeros(family.count)
-    np.add.at(each, family.asked, costs)
+    np.add.at(each, family.workload_sets, costs)
     weights = np.asarray(np.bincount(inner, each[outer] / spread, family.count), dtype=np.float64)
     changes = [one for a in np.flatnonzero(np.isfinite(constants)).tolist() if (one := _changes(family, a, weights))]
     shares = {one.attribute: np.full(len(one.others), 0.5) for one in changes}

@@ -129,11 +129,11 @@ class LaplaceQuantiles(HistogramMechanism[QuantileAnswer]):
         if self.law is not None:
             self.law.check_size(1 / spend)
 
-    def kept(self, answer: Any) -> Any:
+    def encode_answer(self, answer: Any) -> Any:
         return [list(answer.ranks), list(answer.places)]
 
-    def recalled(self, kept: Any) -> QuantileAnswer:
-        return QuantileAnswer(self.question.values, self.question.at, tuple(kept[0]), tuple(kept[1]))
+    def decode_answer(self, stored: Any) -> QuantileAnswer:
+        return QuantileAnswer(self.question.values, self.question.at, tuple(stored[0]), tuple(stored[1]))
 
     def drawn(
         self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness

@@ -174,9 +174,9 @@ class QuantileQuestion(Sealed):
 
     Definition: for each level q in ``at``, r = ⌈q·n⌉, at least 1, of the n records asked about: q = 0 is the least,
     q = 1/2 of an even number the lower of the two in the middle, q = 1 the greatest.
-    ``asked`` (N,): whether records of a type are asked about, None for all. ``may_be_empty``: whether n = 0 gets an
+    ``mask`` (N,): whether records of a type are asked about, None for all. ``may_be_empty``: whether n = 0 gets an
     empty answer rather than a refusal.
-    Guarantee: no two record types at finite distance differ in ``asked``. So n, and with it r, is the same in any two
+    Guarantee: no two record types at finite distance differ in ``mask``. So n, and with it r, is the same in any two
     tables at finite distance, but for records that come or go where records may be absent. :func:`quantile_question`
     makes one.
     """
@@ -184,7 +184,7 @@ class QuantileQuestion(Sealed):
     metric: VerifiedMetric = field(repr=False)
     values: OrderedValues
     at: tuple[Fraction, ...]
-    asked: NDArray[np.bool_] | None = field(default=None, repr=False)
+    mask: NDArray[np.bool_] | None = field(default=None, repr=False)
     may_be_empty: bool = False
 
     def __post_init__(self) -> None:
@@ -195,8 +195,8 @@ class QuantileQuestion(Sealed):
                 "where records may be absent, quantiles are answered under a rule of presence with one epsilon for all "
                 "records only"
             )
-        if self.asked is not None:
-            present = self.asked if self.absence is None else self.asked[:-1]
+        if self.mask is not None:
+            present = self.mask if self.absence is None else self.mask[:-1]
             if lipschitz(self.present_metric, present.astype(np.int64)) != 0:
                 raise UnsupportedCombination(
                     "how many records 'where' is true of has to be public, and the policy hides records that meet it "
@@ -218,7 +218,7 @@ class QuantileQuestion(Sealed):
     def defining(self) -> tuple[Any, ...]:
         """What the answers' law depends on, for digests."""
         values = self.values
-        return self.metric.fingerprint, values.name, values.labels, values.numbers, values.places, self.at, self.asked
+        return self.metric.fingerprint, values.name, values.labels, values.numbers, values.places, self.at, self.mask
 
     def ranks(self, records: int) -> tuple[int, ...]:
         """r of each level, of so many records; at least one."""
@@ -226,7 +226,7 @@ class QuantileQuestion(Sealed):
 
     def counts_asked(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The histogram (N,) of those asked about: without other records, and without what is absent."""
-        kept = counts if self.asked is None else np.where(self.asked, counts, 0)
+        kept = counts if self.mask is None else np.where(self.mask, counts, 0)
         if self.metric.absent is not None:
             kept = kept.copy()
             kept[self.metric.absent] = 0

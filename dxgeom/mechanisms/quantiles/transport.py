@@ -305,12 +305,12 @@ class TransportQuantiles(HistogramMechanism[QuantileAnswer]):
         if not RATES[0] <= self.rate(spend / self.shares) <= RATES[1]:
             raise TooLarge("the lengths' rate leaves the range of float64; rescale the policy or the spend")
 
-    def kept(self, answer: Any) -> Any:
+    def encode_answer(self, answer: Any) -> Any:
         return [None if answer.ranks is None else list(answer.ranks), list(answer.places)]
 
-    def recalled(self, kept: Any) -> QuantileAnswer:
+    def decode_answer(self, stored: Any) -> QuantileAnswer:
         return QuantileAnswer(
-            self.question.values, self.question.at, None if kept[0] is None else tuple(kept[0]), tuple(kept[1])
+            self.question.values, self.question.at, None if stored[0] is None else tuple(stored[0]), tuple(stored[1])
         )
 
     def drawn(

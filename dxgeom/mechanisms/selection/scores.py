@@ -115,7 +115,7 @@ class DeclaredSelection(HistogramMechanism[DeclaredPick]):
     ) -> list[DeclaredPick]:
         scores = self.scores(counts)
         places = [self._place(scores, spend, randomness) for _ in range(count)]
-        return [self.recalled(place) for place in places]
+        return [self.decode_answer(place) for place in places]
 
     def scores(self, counts: NDArray[np.int64]) -> list[Fraction]:
         """What the function says of a histogram, exactly. Raises: DataError where it breaks its promise."""
@@ -125,11 +125,11 @@ class DeclaredSelection(HistogramMechanism[DeclaredPick]):
             raise DataError(f"the score '{self.version}' says a number for each of {len(self.candidates)} candidates")
         return numbers
 
-    def kept(self, answer: Any) -> Any:
+    def encode_answer(self, answer: Any) -> Any:
         return answer.place
 
-    def recalled(self, kept: Any) -> DeclaredPick:
-        return DeclaredPick(kept, self.candidates[kept], self.promise)
+    def decode_answer(self, stored: Any) -> DeclaredPick:
+        return DeclaredPick(stored, self.candidates[stored], self.promise)
 
     def _place(self, scores: list[Fraction], spend: Fraction, randomness: Randomness) -> int:
         best = max(scores)

@@ -40,19 +40,19 @@ MOST_UNITS = 2**24
 class ScoreChange:
     """What was asked, where a selection goes by other scores.
 
-    ``asked``: the scores as they were; ``records``: their public number n; ``shift``: max_i (max_r e_r,i − min_r e_r,i)
-    with e = q − q', what the change can do to a lead for each record. *Exact*. A shift that all scores of a record type
-    share changes no lead and costs nothing.
+    ``unchanged``: the scores as they were; ``records``: their public number n; ``shift``: max_i (max_r e_r,i − min_r
+    e_r,i) with e = q − q', what the change can do to a lead for each record. *Exact*. A shift that all scores of a
+    record type share changes no lead and costs nothing.
     """
 
-    asked: LinearQueries = field(repr=False)
+    unchanged: LinearQueries = field(repr=False)
     records: int
     shift: Fraction
 
     @property
     def digest(self) -> str:
         """SHA-256 of what was asked, for how many records, and how far from it the leads are."""
-        return canonical_digest("changed scores", self.asked.fingerprint, self.records, self.shift)
+        return canonical_digest("changed scores", self.unchanged.fingerprint, self.records, self.shift)
 
     @property
     def bias(self) -> Fraction:
@@ -199,37 +199,37 @@ def selection(
     return asked if records is None else _better_changed(asked, int(records), exact)
 
 
-def _better_changed(asked: Selection, records: int, spend: Fraction) -> Selection:
+def _better_changed(unchanged: Selection, records: int, spend: Fraction) -> Selection:
     """With the scores whose noise and bias together have the smallest bound, those asked for among them."""
     if records < 1:
         raise UnsupportedCombination(f"the number of records is a positive number, found {records}")
-    nats = (math.log(asked.candidates.count) + nats_of(_LEVEL)) / float(spend)
-    rows = _changed_rows(asked.metric.metric, asked.numerators, records, nats)
-    changed = [_with(asked, found, records) for found in rows if _fits(asked, found, records)]
-    best = min([asked, *changed], key=lambda one: one.shortfall(_LEVEL, spend))
-    return best if best.shortfall(_LEVEL, spend) < records * _lost_without_data(asked) else asked
+    nats = (math.log(unchanged.candidates.count) + nats_of(_LEVEL)) / float(spend)
+    rows = _changed_rows(unchanged.metric.metric, unchanged.numerators, records, nats)
+    changed = [_with(unchanged, found, records) for found in rows if _fits(unchanged, found, records)]
+    best = min([unchanged, *changed], key=lambda one: one.shortfall(_LEVEL, spend))
+    return best if best.shortfall(_LEVEL, spend) < records * _lost_without_data(unchanged) else unchanged
 
 
-def _fits(asked: Selection, found: ChangedRows, records: int) -> bool:
-    return int(np.abs(found.rows).max()) * records * asked.shares < LARGEST_SCORE
+def _fits(unchanged: Selection, found: ChangedRows, records: int) -> bool:
+    return int(np.abs(found.rows).max()) * records * unchanged.shares < LARGEST_SCORE
 
 
-def _with(asked: Selection, found: ChangedRows, records: int) -> Selection:
-    unit = asked.unit / 2**found.finer
+def _with(unchanged: Selection, found: ChangedRows, records: int) -> Selection:
+    unit = unchanged.unit / 2**found.finer
     return replace(
-        asked,
-        candidates=replace(asked.candidates, weights=found.rows, units=(unit,) * len(found.rows)),
+        unchanged,
+        candidates=replace(unchanged.candidates, weights=found.rows, units=(unit,) * len(found.rows)),
         numerators=found.rows,
         unit=unit,
-        range_sensitivity=range_sensitivity(asked.metric.metric, found.rows),
-        change=ScoreChange(asked.candidates, records, found.shift * unit),
+        range_sensitivity=range_sensitivity(unchanged.metric.metric, found.rows),
+        change=ScoreChange(unchanged.candidates, records, found.shift * unit),
     )
 
 
-def _lost_without_data(asked: Selection) -> float:
+def _lost_without_data(unchanged: Selection) -> float:
     """For each record, what the best candidate to pick whatever the data can lose."""
-    best = asked.numerators.max(axis=0)
-    return float(asked.unit) * int((best - asked.numerators).max(axis=1).min())
+    best = unchanged.numerators.max(axis=0)
+    return float(unchanged.unit) * int((best - unchanged.numerators).max(axis=1).min())
 
 
 def choose(

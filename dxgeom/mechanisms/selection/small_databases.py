@@ -152,11 +152,11 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
         places = (choose(scores, self._largest_lead, spend, self.law, randomness) for _ in range(count))
         return [SmallDatabase(tuple(databases[place].tolist()), records, self.queries) for place in places]
 
-    def kept(self, answer: Any) -> Any:
+    def encode_answer(self, answer: Any) -> Any:
         return [answer.records, *answer.record_types]
 
-    def recalled(self, kept: Any) -> SmallDatabase:
-        return SmallDatabase(tuple(kept[1:]), kept[0], self.queries)
+    def decode_answer(self, stored: Any) -> SmallDatabase:
+        return SmallDatabase(tuple(stored[1:]), stored[0], self.queries)
 
     def answer_bytes(self, spend: Fraction) -> int:
         """A record type's index twice, and answers with their names; a name's letter is at most six bytes in JSON."""
@@ -234,17 +234,17 @@ def _size(alpha: object, rows: object, queries: LinearQueries) -> int:
     return max(1, math.ceil(math.log(queries.count) / float(alpha) ** 2))
 
 
-def _with_changed_queries(asked: SmallDatabaseMechanism, records: int) -> SmallDatabaseMechanism:
+def _with_changed_queries(unchanged: SmallDatabaseMechanism, records: int) -> SmallDatabaseMechanism:
     """The same for the queries whose bias and sensitivity together have the smallest bound."""
     if records < 1:
         raise UnsupportedCombination(f"the number of records is a positive number, found {records}")
-    per_scale = 2 * (math.log(asked.databases) + nats_of(_LEVEL))
-    change = changed_alike(asked.metric.metric, asked.numerators, records, per_scale)
-    unit = asked.unit / 2**change.finer
-    queries = replace(asked.queries, weights=change.rows, units=(unit,) * len(change.rows))
-    steepest = float(query_sensitivities(asked.metric.metric, change.rows).max())
+    per_scale = 2 * (math.log(unchanged.databases) + nats_of(_LEVEL))
+    change = changed_alike(unchanged.metric.metric, unchanged.numerators, records, per_scale)
+    unit = unchanged.unit / 2**change.finer
+    queries = replace(unchanged.queries, weights=change.rows, units=(unit,) * len(change.rows))
+    steepest = float(query_sensitivities(unchanged.metric.metric, change.rows).max())
     return replace(
-        asked,
+        unchanged,
         queries=queries,
         numerators=change.rows,
         unit=unit,

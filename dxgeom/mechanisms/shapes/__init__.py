@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dxgeom.mechanisms.shapes.strategy import (
         best_sums as best_sums,
         determined_rows as determined_rows,
-        glimpsed_sums as glimpsed_sums,
+        quickly_estimated_sums as quickly_estimated_sums,
         refined as refined,
         strategy_mechanism as strategy_mechanism,
         weighted_rows as weighted_rows,

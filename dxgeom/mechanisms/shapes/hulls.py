@@ -38,7 +38,7 @@ from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.k_norm import k_norm_noise
 from dxgeom.noise.rejection import tightest_rejection
 from dxgeom.numeric.qhull import HullLimits
-from dxgeom.privacy.currencies import currency_of
+from dxgeom.privacy.measures import privacy_measure_of
 
 LARGEST_HULL_DIMENSION = 7
 """Facets explode beyond: seven dimensions of generic queries already have ten thousand."""
@@ -285,7 +285,7 @@ def second_moment_bound(space: RoundSpace) -> float:
     covariances. *Attained* by Laplace noise where the points are an orthogonal basis. No sum of Laplace errors over
     orthogonal lines is larger, nor the volume bound of a cross-polytope with its corners among the points.
     """
-    return covariance_bound(space) * currency_of(space.sensitivity.metric.privacy).least_mean_square
+    return covariance_bound(space) * privacy_measure_of(space.sensitivity.metric.privacy).least_mean_square
 
 
 def volume_bound(hull: SensitivityHull, importance: NDArray[np.float64] | None = None) -> float:

@@ -81,7 +81,7 @@ class Effort:
 THOROUGH: Final = Effort(WORK, 200, 8, 5)
 QUICK: Final = Effort(WORK / 30, 50, 1, 3)
 """Where somebody is in a hurry: mostly within a tenth of what a thorough search finds, for a tenth of its time."""
-GLIMPSE: Final = Effort(WORK / 100, 20, 0, 0)
+QUICK_EFFORT: Final = Effort(WORK / 100, 20, 0, 0)
 """To see of which order the error of a longer search would be."""
 
 

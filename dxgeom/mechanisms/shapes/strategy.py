@@ -267,7 +267,7 @@ def best_sums(space: RoundSpace, square: NDArray[np.float64]) -> NDArray[np.floa
     return refined(space, best, _POLISH)
 
 
-def glimpsed_sums(space: RoundSpace, square: NDArray[np.float64]) -> NDArray[np.float64]:
+def quickly_estimated_sums(space: RoundSpace, square: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same after a short search, which fits some differences only: of the order of what a longer one finds."""
     best = _best_of(space.points, _row_sets(space, square), _FEW_STEPS)
     return square if best is None else best

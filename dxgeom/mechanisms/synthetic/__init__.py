@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         integer_queries as integer_queries,
         kept_histogram as kept_histogram,
         known_blocks as known_blocks,
-        recalled_histogram as recalled_histogram,
+        decoded_histogram as decoded_histogram,
         whole_counts as whole_counts,
     )
 

@@ -115,17 +115,17 @@ def by_graphical_model(synthetic: SyntheticHistogram) -> SyntheticHistogram:
     Raises: UnsupportedCombination where mbi is not installed, or something else than whole marginals was measured;
     TooLarge beyond five million record types.
     """
-    tables = synthetic.asked.queries.tables
-    require_whole_marginals(synthetic.asked)
+    tables = synthetic.workload.queries.tables
+    require_whole_marginals(synthetic.workload)
     of_query = {one.query: one for one in synthetic.measurements}
     noisy = [_noisy(table, of_query) for table in tables.tables if table.axes and int(table.queries[0]) in of_query]
     return replace(synthetic, distribution=estimate(tables.shape, noisy, float(synthetic.records), ENOUGH))
 
 
-def require_whole_marginals(asked: IntegerQueries) -> None:
+def require_whole_marginals(workload: IntegerQueries) -> None:
     """Raises: UnsupportedCombination where a graphical model cannot be estimated for these queries, for they are no
     whole marginals; TooLarge for too many record types; MissingExtra where mbi is not installed."""
-    tables = asked.queries.tables
+    tables = workload.queries.tables
     if not all(_is_whole_marginal(table, tables.shape) for table in tables.tables):
         raise UnsupportedCombination(
             "a graphical model is estimated from whole marginals of attributes: ask for LinearQueries.marginals"

@@ -375,7 +375,7 @@ class CliqueModel:
     """
 
     def __init__(self, tables: WeightTables, factors: NDArray[np.int64]) -> None:
-        self._said, self._queries = (tables, factors), TableAnswers(tables, factors)
+        self._given, self._queries = (tables, factors), TableAnswers(tables, factors)
         self._shape = tables.shape
         self._tree, self._cubes = tree_of_cliques((), self._shape), list[_Cube]()
         self._whole: HistogramModel | None = None
@@ -423,7 +423,7 @@ class CliqueModel:
         tree = tree_of_cliques((*self._tree.cliques, axes), self._shape)
         cells = math.prod(self._shape)
         if sum(math.prod(self._shape[axis] for axis in clique) for clique in tree.cliques) * _WORTH_IT > cells:
-            self._whole = HistogramModel(*self._said, self.distribution())
+            self._whole = HistogramModel(*self._given, self.distribution())
             return
         cubes = [self._joint(clique) for clique in tree.cliques]
         self._tree, self._cubes = tree, cubes

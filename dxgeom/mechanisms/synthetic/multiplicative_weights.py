@@ -33,18 +33,18 @@ from dxgeom.mechanisms.synthetic.synthetic import (
     LastLook,
     Measurement,
     SyntheticHistogram,
+    decoded_histogram,
     histogram_bytes,
     integer_queries,
     kept_histogram,
     known_blocks,
-    recalled_histogram,
 )
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import WIDEST
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest
-from dxgeom.privacy.currencies import Currency, currency_of
+from dxgeom.privacy.measures import PrivacyMeasure, privacy_measure_of
 from dxgeom.universe.queries import LinearQueries
 
 MOST_QUERIES = 5000
@@ -76,23 +76,23 @@ SELECTING: Final = Fraction(1, 3)
 _DIGITS: Final = 9
 
 
-def _share_of_round(currency: Currency, spend: Fraction, rounds: int) -> Fraction:
+def _share_of_round(privacy_measure: PrivacyMeasure, spend: Fraction, rounds: int) -> Fraction:
     """What each of so many rounds has, of which :data:`SELECTING` selects and the rest measures.
 
     Definition: spend/T; or, where squares add up, the largest r with T·r²·(1/9 + 4/9) ≤ spend², *rounded down* to nine
     digits: pure privacy at ε is concentrated at ε, and 2T of these, each chosen by earlier outputs, add up in squares.
     Source: Bun & Steinke 2016, Lemma 2.3 and Prop. 3.3.
     """
-    if not currency.squares:
+    if not privacy_measure.squares:
         return spend / rounds
-    exact = currency.spend_below(spend * spend / (rounds * _parts()))
+    exact = privacy_measure.spend_below(spend * spend / (rounds * _parts()))
     unit = Fraction(10) ** (math.floor(math.log10(exact)) + 1 - _DIGITS)
     return exact // unit * unit
 
 
-def _best_rounds(currency: Currency, reach: float, cost: float) -> float:
+def _best_rounds(privacy_measure: PrivacyMeasure, reach: float, cost: float) -> float:
     """T where 2·reach/√T + cost·(what a round spends at T = 1 over what it does) is least; ``cost`` positive."""
-    if not currency.squares:
+    if not privacy_measure.squares:
         return math.pow(reach / cost, 2 / 3)
     return 2 * reach / (cost * math.sqrt(_parts()))
 
@@ -141,7 +141,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     name: str
     metric: VerifiedMetric = field(repr=False)
-    asked: IntegerQueries = field(repr=False)
+    workload: IntegerQueries = field(repr=False)
     query_sensitivities: NDArray[np.float64] = field(repr=False)
     fineness: int
     start: NDArray[np.float64] = field(repr=False)
@@ -150,14 +150,14 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     @cached_property
     def fingerprint(self) -> str:
-        asked = (self.metric.fingerprint, self.asked.queries.fingerprint, self.query_sensitivities)
-        said = ["rounds in squares"] * self._currency.squares
-        said += ["at once up to four"] * (self.rounds is None and self.asked.whole_marginals)
+        asked = (self.metric.fingerprint, self.workload.queries.fingerprint, self.query_sensitivities)
+        said = ["rounds in squares"] * self._privacy_measure.squares
+        said += ["at once up to four"] * (self.rounds is None and self.workload.whole_marginals)
         return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start, *said)
 
     @property
-    def _currency(self) -> Currency:
-        return currency_of(self.metric.privacy)
+    def _privacy_measure(self) -> PrivacyMeasure:
+        return privacy_measure_of(self.metric.privacy)
 
     def rounds_for(self, records: int, spend: Fraction) -> int:
         """T, as given or else where 2n√(ln N/T) + 10·c·ln K/share is least, c the steepest block's; no data is read.
@@ -168,25 +168,25 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         """
         if self.rounds is not None:
             return self.rounds
-        steepest = np.max(self._block_steepness / np.maximum(self.asked.largest, 1))
-        cost = 10 * float(steepest) * math.log(max(self.asked.queries.count, 2)) / float(spend)
+        steepest = np.max(self._block_steepness / np.maximum(self.workload.largest, 1))
+        cost = 10 * float(steepest) * math.log(max(self.workload.queries.count, 2)) / float(spend)
         best = math.inf
         if cost > 0:
-            best = _best_rounds(self._currency, records * math.sqrt(math.log(max(self.metric.size, 2))), cost)
-        rounds = max(1, round(min(best, len(np.unique(self.asked.blocks[:, 0])))))
-        worth = _worth_it(marginals=self.asked.whole_marginals)
+            best = _best_rounds(self._privacy_measure, records * math.sqrt(math.log(max(self.metric.size, 2))), cost)
+        rounds = max(1, round(min(best, len(np.unique(self.workload.blocks[:, 0])))))
+        worth = _worth_it(marginals=self.workload.whole_marginals)
         return 0 if self._total_at_once <= worth**2 * self._total_of(rounds) else rounds
 
     def check_size(self, records: int, spend: Fraction) -> None:
         if records < 1:
             raise UnsupportedCombination("a synthetic histogram needs at least one record")
-        require_written_for(self.asked.queries.records, records)
-        require_scores_fit(2 * int(self.asked.largest.max()) * records * self.fineness * self.shares)
+        require_written_for(self.workload.queries.records, records)
+        require_scores_fit(2 * int(self.workload.largest.max()) * records * self.fineness * self.shares)
         rounds = self.rounds_for(records, spend)
         if rounds == 0:
             self._at_once.check_size(records, spend)
             return
-        share = _share_of_round(self._currency, spend / self.shares, rounds)
+        share = _share_of_round(self._privacy_measure, spend / self.shares, rounds)
         require_rate(self._largest_lead, share * SELECTING)
         if self._largest_lead > 0:
             LaplaceNoise(np.array([self._largest_lead])).check_size(1 / (share * (1 - SELECTING)), self._noise_bits)
@@ -201,21 +201,21 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         records = int(data.sum()) // self.shares
         rounds = self.rounds_for(records, spend * self.shares)
         if rounds > 0:
-            return self._learnt(self.asked.totals(data) * self.fineness, records, rounds, spend, randomness)
-        model = self.asked.model(self.start)
+            return self._learnt(self.workload.totals(data) * self.fineness, records, rounds, spend, randomness)
+        model = self.workload.model(self.start)
         measured = self._everything(model.answers() * records, data, spend, randomness)
-        known = known_blocks(self.asked, measured, records)
+        known = known_blocks(self.workload, measured, records)
         fit(model, known, last_passes(len(known), self.metric.size))
-        return SyntheticHistogram(model.distribution(), self.asked, records, measured, None)
+        return SyntheticHistogram(model.distribution(), self.workload, records, measured, None)
 
-    def kept(self, answer: Any) -> Any:
+    def encode_answer(self, answer: Any) -> Any:
         return kept_histogram(answer)
 
-    def recalled(self, kept: Any) -> SyntheticHistogram:
-        return recalled_histogram(kept, self.asked)
+    def decode_answer(self, stored: Any) -> SyntheticHistogram:
+        return decoded_histogram(stored, self.workload)
 
     def answer_bytes(self, spend: Fraction) -> int:
-        return histogram_bytes(self.asked)
+        return histogram_bytes(self.workload)
 
     @property
     def _noise_bits(self) -> int:
@@ -224,23 +224,23 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     @property
     def _step(self) -> Fraction:
         """Of the lattice: sums over people who count once are of shares."""
-        return self.asked.unit / (self.fineness * self.shares)
+        return self.workload.unit / (self.fineness * self.shares)
 
     @cached_property
     def _at_once(self) -> AdditiveMechanism:
-        return measured_at_once(self.metric, self.asked.queries)
+        return measured_at_once(self.metric, self.workload.queries)
 
     @cached_property
     def _total_at_once(self) -> float:
         """Of the squared scales in units, at spend 1; infinite where not everything can be measured at once."""
         try:
-            return float(self._at_once.ideal_variances.sum()) / 2 / float(self.asked.unit) ** 2
+            return float(self._at_once.ideal_variances.sum()) / 2 / float(self.workload.unit) ** 2
         except TooLarge:
             return math.inf
 
     def _total_of(self, rounds: int) -> float:
         """The same, if each query had the noise that it has in one of so many rounds."""
-        share = float(_share_of_round(self._currency, Fraction(1), rounds) * (1 - SELECTING))
+        share = float(_share_of_round(self._privacy_measure, Fraction(1), rounds) * (1 - SELECTING))
         return float(np.sum((self._block_steepness / share) ** 2))
 
     @cached_property
@@ -249,7 +249,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
         A replaced record leaves one query of a block and enters another.
         """
-        firsts, beyond = self.asked.blocks.T
+        firsts, beyond = self.workload.blocks.T
         starts = np.unique(firsts)
         steepest = np.maximum.reduceat(self.query_sensitivities, starts)[np.searchsorted(starts, firsts)]
         return np.asarray(steepest * np.minimum(beyond - firsts, 2))
@@ -264,19 +264,19 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     ) -> tuple[Measurement, ...]:
         (values,) = self._at_once.drawn(data, spend, 1, randomness)
         scales = np.sqrt(self._at_once.ideal_variances / 2) / float(spend * self.shares)
-        steps, unit = self._at_once.sensitivity.queries.steps, float(self.asked.unit)
+        steps, unit = self._at_once.sensitivity.queries.steps, float(self.workload.unit)
         return tuple(
             Measurement(0, False, query, name, values[query], float(scales[query]), steps[query], expected * unit)
-            for query, (name, expected) in enumerate(zip(self.asked.queries.names, modelled.tolist(), strict=True))
+            for query, (name, expected) in enumerate(zip(self.workload.queries.names, modelled.tolist(), strict=True))
         )
 
     def _learnt(
         self, exact: NDArray[np.int64], records: int, rounds: int, spend: Fraction, randomness: Randomness
     ) -> SyntheticHistogram:
         """Round by round, each at the same part of the spend; ``exact``: the private answers in steps."""
-        share = _share_of_round(self._currency, spend, rounds)
-        model = self.asked.model(self.start)
-        left = np.arange(self.asked.queries.count)
+        share = _share_of_round(self._privacy_measure, spend, rounds)
+        model = self.workload.model(self.start)
+        left = np.arange(self.workload.queries.count)
         measured: list[Measurement] = []
         known: list[Known] = []
         for number in range(rounds):
@@ -284,12 +284,12 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
             ones = self._round(number, exact, left, modelled, share, randomness)
             left = left[(left < ones[0].query) | (left > ones[-1].query)]
             measured += ones
-            known += known_blocks(self.asked, ones, records)
+            known += known_blocks(self.workload, ones, records)
             passes = PASSES_BETWEEN if number < rounds - 1 else last_passes(rounds, self.metric.size)
             fit(model, known, passes)
         nat = self._largest_lead / float(share * SELECTING) * float(self._step)
-        look = LastLook(modelled * float(self.asked.unit), nat) if left.size else None
-        return SyntheticHistogram(model.distribution(), self.asked, records, tuple(measured), look)
+        look = LastLook(modelled * float(self.workload.unit), nat) if left.size else None
+        return SyntheticHistogram(model.distribution(), self.workload, records, tuple(measured), look)
 
     def _round(
         self,
@@ -304,9 +304,9 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         in_steps = np.rint(modelled[left] * self.fineness * self.shares).astype(np.int64)
         scores = np.abs(exact[left] - in_steps)
         picked = int(left[choose(scores, self._largest_lead, share * SELECTING, "permute-and-flip", randomness)])
-        queries = self.asked.block_of(picked)
+        queries = self.workload.block_of(picked)
         scale, factor = self.fineness * float(self._block_steepness[picked]), 1 / (share * (1 - SELECTING))
-        values, step, unit = exact[queries.start : queries.stop].tolist(), self._step, float(self.asked.unit)
+        values, step, unit = exact[queries.start : queries.stop].tolist(), self._step, float(self.workload.unit)
         if scale > 0:
             noise = LaplaceNoise(np.full(len(queries), scale)).draw_whole(1, randomness, factor)[0]
             values = [value + drawn for value, drawn in zip(values, noise, strict=True)]
@@ -315,7 +315,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
                 number,
                 query == picked,
                 query,
-                self.asked.queries.names[query],
+                self.workload.queries.names[query],
                 Fraction(value * step.numerator, step.denominator),
                 scale * float(factor) * float(step),
                 step,

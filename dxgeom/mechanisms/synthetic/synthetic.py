@@ -181,7 +181,7 @@ class SyntheticHistogram:
     """
 
     distribution: NDArray[np.float64] = field(repr=False)
-    asked: IntegerQueries = field(repr=False)
+    workload: IntegerQueries = field(repr=False)
     records: int
     measurements: tuple[Measurement, ...] = field(repr=False)
     last_look: LastLook | None = field(repr=False)
@@ -189,7 +189,7 @@ class SyntheticHistogram:
     @property
     def queries(self) -> LinearQueries:
         """What was asked."""
-        return self.asked.queries
+        return self.workload.queries
 
     @property
     def histogram(self) -> NDArray[np.float64]:
@@ -199,7 +199,7 @@ class SyntheticHistogram:
     @cached_property
     def answers(self) -> NDArray[np.float64]:
         """(K,): the histogram's answers to the queries."""
-        return self.asked.model(self.distribution).answers() * self.records * float(self.asked.unit)
+        return self.workload.model(self.distribution).answers() * self.records * float(self.workload.unit)
 
     @property
     def exact_answers(self) -> tuple[Fraction, ...]:
@@ -226,12 +226,12 @@ class SyntheticHistogram:
         """
         each_round = Counter(one.round for one in self.measurements)
         nats = nats_of(level) + math.log(len(each_round) + (self.last_look is not None))
-        bounds = np.full(self.asked.queries.count, np.inf)
+        bounds = np.full(self.workload.queries.count, np.inf)
         if self.last_look is not None:
             last = next(one for one in reversed(self.measurements) if one.selected)
             noise = last.scale * (nats + math.log(each_round[last.round]))
             found = abs(float(last.value) - last.modelled) + noise + 1.5 * float(last.step)
-            missed = self.last_look.per_nat * (math.log(self.asked.queries.count) + nats)
+            missed = self.last_look.per_nat * (math.log(self.workload.queries.count) + nats)
             bounds = np.abs(self.answers - self.last_look.answers) + found + missed
         for one in self.measurements:
             noise = one.noise_within(nats + math.log(each_round[one.round]))
@@ -251,7 +251,7 @@ class SyntheticHistogram:
             "records": self.records,
             "answers": [
                 {"name": name, "value": value}
-                for name, value in zip(self.asked.queries.names, self.answers.tolist(), strict=True)
+                for name, value in zip(self.workload.queries.names, self.answers.tolist(), strict=True)
             ],
             "measurements": [
                 {"round": one.round, "name": one.name, "exact": str(one.value), "scale": one.scale}
@@ -287,18 +287,18 @@ def whole_counts(distribution: NDArray[np.float64], records: int) -> NDArray[np.
     return whole
 
 
-def known_blocks(asked: IntegerQueries, measurements: Sequence[Measurement], records: int) -> list[Known]:
+def known_blocks(workload: IntegerQueries, measurements: Sequence[Measurement], records: int) -> list[Known]:
     """The measurements as a model is fitted to them, one for each block."""
-    blocks = groupby(measurements, key=lambda one: asked.block_of(one.query).start)
-    return [_known(asked, list(ones), records) for _, ones in blocks]
+    blocks = groupby(measurements, key=lambda one: workload.block_of(one.query).start)
+    return [_known(workload, list(ones), records) for _, ones in blocks]
 
 
-def _known(asked: IntegerQueries, ones: Sequence[Measurement], records: int) -> Known:
+def _known(workload: IntegerQueries, ones: Sequence[Measurement], records: int) -> Known:
     queries = range(ones[0].query, ones[-1].query + 1)
-    units = records * float(asked.unit)
+    units = records * float(workload.unit)
     block = slice(queries.start, queries.stop)
-    lowest, highest = asked.lowest[block].astype(np.float64), asked.highest[block].astype(np.float64)
-    above, below = asked.unit.denominator, asked.unit.numerator
+    lowest, highest = workload.lowest[block].astype(np.float64), workload.highest[block].astype(np.float64)
+    above, below = workload.unit.denominator, workload.unit.numerator
     values = np.array([one.value.numerator * above / (one.value.denominator * below) / records for one in ones])
     scales, steps = np.array([one.scale for one in ones]) / units, np.array([float(one.step) for one in ones]) / units
     widths = np.maximum(highest - lowest, 1.0)
@@ -320,26 +320,26 @@ def kept_histogram(answer: SyntheticHistogram) -> dict[str, Any]:
     }
 
 
-def recalled_histogram(kept: dict[str, Any], asked: IntegerQueries) -> SyntheticHistogram:
+def decoded_histogram(stored: dict[str, Any], workload: IntegerQueries) -> SyntheticHistogram:
     """The histogram that was kept."""
-    names, look = asked.queries.names, kept["last_look"]
+    names, look = workload.queries.names, stored["last_look"]
     return SyntheticHistogram(
-        np.array(kept["distribution"], dtype=np.float64),
-        asked,
-        kept["records"],
+        np.array(stored["distribution"], dtype=np.float64),
+        workload,
+        stored["records"],
         tuple(
             Measurement(number, selected, query, names[query], Fraction(value), scale, Fraction(step), modelled)
-            for number, selected, query, value, scale, step, modelled in kept["measurements"]
+            for number, selected, query, value, scale, step, modelled in stored["measurements"]
         ),
         None if look is None else LastLook(np.array(look[1:], dtype=np.float64), look[0]),
     )
 
 
-def histogram_bytes(asked: IntegerQueries) -> int:
+def histogram_bytes(workload: IntegerQueries) -> int:
     """No histogram over these queries takes more, as shown and as kept, while its exact values have 200 digits.
 
     Each record type has a float; each query an answer, perhaps a measurement, and a place in the last look; a letter of
     a name is at most six bytes in JSON.
     """
-    queries = sum(2 * (6 * len(name) + 400) + 4 * FLOAT_BYTES for name in asked.queries.names)
-    return ANSWER_BYTES + (FLOAT_BYTES + 1) * asked.queries.size + queries
+    queries = sum(2 * (6 * len(name) + 400) + 4 * FLOAT_BYTES for name in workload.queries.names)
+    return ANSWER_BYTES + (FLOAT_BYTES + 1) * workload.queries.size + queries

@@ -43,7 +43,7 @@ class BoxAnswers(ShownAnswers):
         return self.mechanism.boxes
 
     @property
-    def asked_fingerprint(self) -> str:
+    def question_fingerprint(self) -> str:
         return self.queries.fingerprint
 
     @property

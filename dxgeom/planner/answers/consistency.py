@@ -91,7 +91,7 @@ def consistent_answers(
     require(totals, Mapping, "totals", 'give known answers by their names, such as {"everybody": 1000}')
     mechanism = released.mechanism
     # What holds for the answers asked for need not hold for those of changed queries.
-    lattice = mechanism.sensitivity.queries if mechanism.change is None else mechanism.change.asked
+    lattice = mechanism.sensitivity.queries if mechanism.change is None else mechanism.change.unchanged
     require_few(len(released.names))
     variances = tuple(_ten_bits(float(v)) for v in mechanism.variances(released.spent))
     equations = _implied(lattice.numerators, lattice.steps, released.records)

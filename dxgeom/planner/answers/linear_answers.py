@@ -27,8 +27,8 @@ from dxgeom.planner.answers.ratios import (
     Combined,
     Range,
     RatioAnswer,
-    asked_ratios,
     combination_of,
+    ratio_answers,
     ratio_of,
 )
 from dxgeom.planner.answers.shown_answers import ShownAnswers
@@ -57,7 +57,7 @@ class LinearAnswers(ShownAnswers):
     records: int | None
 
     @property
-    def asked_fingerprint(self) -> str:
+    def question_fingerprint(self) -> str:
         return self.queries.fingerprint
 
     @property
@@ -96,7 +96,7 @@ class LinearAnswers(ShownAnswers):
     def ratios(self, level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
         """The ratios that were asked for, each in its intervals with probability *at least* ``level``; with ``joint``
         all at once, for the chances that one misses add up."""
-        return asked_ratios(self, 1 - (1 - level) / max(1, len(self.queries.ratios)) if joint else level)
+        return ratio_answers(self, 1 - (1 - level) / max(1, len(self.queries.ratios)) if joint else level)
 
     def ratio(
         self,

@@ -56,7 +56,7 @@ class MarginalAnswers(ShownAnswers):
         return self.queries.names
 
     @property
-    def asked_fingerprint(self) -> str:
+    def question_fingerprint(self) -> str:
         return self.queries.fingerprint
 
     @property
@@ -119,14 +119,14 @@ class MarginalAnswers(ShownAnswers):
 
     def _rows(self, places: Sequence[int], level: float) -> Mapping[str, Any]:
         """The cells of some tables."""
-        widest = max(map(len, self.queries.asked))
+        widest = max(map(len, self.queries.attribute_sets))
         lengths = [math.prod(self.queries.shapes[place]) for place in places]
         values = np.concatenate([self.exact.counts(place) for place in places])
         widths = np.repeat(self.half_widths(level)[list(places)], lengths)
         columns = np.full((widest, len(values)), -1, dtype=np.int32)
         codes, at = columns.copy(), 0
         for place, length in zip(places, lengths, strict=True):
-            own = self.queries.asked[place]
+            own = self.queries.attribute_sets[place]
             cells = np.indices(self.queries.shapes[place]).reshape(len(own), length)
             columns[: len(own), at : at + length] = np.array(own)[:, None]
             codes[: len(own), at : at + length] = cells + self._first_words[list(own)][:, None]

@@ -26,7 +26,7 @@ class PlainAnswers(ShownAnswers):
     answer: Any
 
     @property
-    def asked_fingerprint(self) -> None:
+    def question_fingerprint(self) -> None:
         return None
 
     @property

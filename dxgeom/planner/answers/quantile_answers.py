@@ -84,31 +84,31 @@ class QuantileAnswers(ShownAnswers):
     statements: tuple[str, ...] = ()
 
     @property
-    def asked_fingerprint(self) -> str:
+    def question_fingerprint(self) -> str:
         return self.queries.fingerprint
 
     @cached_property
     def released(self) -> tuple[ReleasedQuantile, ...]:
         """Every quantile."""
-        each = zip(self.queries.asked, self.groups, self.answers, strict=True)
+        each = zip(self.queries.questions, self.groups, self.answers, strict=True)
         return tuple(one for asked, labels, answer in each for one in self._of_query(asked, labels, answer))
 
-    def _of_query(self, asked: AskedQuantiles, labels: tuple[int, ...], answer: Any) -> Iterator[ReleasedQuantile]:
-        if not asked.by:
-            yield from self._of_group(asked, AnswerOrigin(asked.name), answer)
+    def _of_query(self, question: AskedQuantiles, labels: tuple[int, ...], answer: Any) -> Iterator[ReleasedQuantile]:
+        if not question.by:
+            yield from self._of_group(question, AnswerOrigin(question.name), answer)
             return
         for label, one in zip(labels, answer, strict=True):
-            yield from self._of_group(asked, AnswerOrigin(asked.name, asked.group(label)), one)
+            yield from self._of_group(question, AnswerOrigin(question.name, question.group(label)), one)
 
     def _of_group(
-        self, asked: AskedQuantiles, about: AnswerOrigin, answer: QuantileAnswer
+        self, question: AskedQuantiles, about: AnswerOrigin, answer: QuantileAnswer
     ) -> Iterator[ReleasedQuantile]:
         universe = self.queries.universe
-        dated = isinstance(universe.attributes[universe.names.index(asked.attribute)], DateAttribute)
+        dated = isinstance(universe.attributes[universe.names.index(question.attribute)], DateAttribute)
         ranks = answer.ranks or (None,) * len(answer.at)
         for level, label, number, rank in zip(answer.at, answer.labels, answer.numbers, ranks, strict=False):
-            name = asked.called(level, about.group)
-            yield ReleasedQuantile(name, level, label, number, rank, asked.attribute, about, dated)
+            name = question.called(level, about.group)
+            yield ReleasedQuantile(name, level, label, number, rank, question.attribute, about, dated)
 
     @property
     def exact_values(self) -> tuple[Fraction, ...]:

@@ -27,16 +27,16 @@ def statement_of(mechanism: QuantileMechanism | Parallel, records: int | None, l
     return _of_any_number([mechanism], level, spend)
 
 
-def rounding_of(asked: AskedQuantiles, universe: Universe) -> str:
+def rounding_of(question: AskedQuantiles, universe: Universe) -> str:
     """What rounding to the attributes' values adds to a query's errors, in words to go on with; empty if nothing."""
-    place = universe.names.index(asked.attribute)
+    place = universe.names.index(question.attribute)
     said = ""
     if stands_for_more(universe, place, universe.attributes[place].columns[0]):
         said += (
-            f"; a value of {shown(asked.attribute)} stands for all up to the next one, and the quantile of the numbers "
-            "themselves lies among those"
+            f"; a value of {shown(question.attribute)} stands for all up to the next one, and the quantile of the "
+            "numbers themselves lies among those"
         )
-    columns = () if asked.where is None else stepped_columns(parse_predicate(asked.where), universe)
+    columns = () if question.where is None else stepped_columns(parse_predicate(question.where), universe)
     if columns:
         said += (
             f"; its condition asks which value of {', '.join(map(shown, columns))} a record has, not which number, and "

@@ -117,7 +117,7 @@ def combination_of(answers: LinearAnswers, shares: Combined, level: float) -> tu
     return float(_value(answers, row)), noise.half_width(level)
 
 
-def asked_ratios(answers: LinearAnswers, level: float) -> tuple[RatioAnswer, ...]:
+def ratio_answers(answers: LinearAnswers, level: float) -> tuple[RatioAnswer, ...]:
     """The ratios that the queries ask for."""
     names = answers.names
     return tuple(

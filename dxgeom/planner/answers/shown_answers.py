@@ -47,7 +47,7 @@ class ShownAnswers(ABC):
 
     @property
     @abstractmethod
-    def asked_fingerprint(self) -> str | None:
+    def question_fingerprint(self) -> str | None:
         """SHA-256 of what was asked; None where nobody knows."""
 
     @property

@@ -31,7 +31,7 @@ class BoxCandidates:
     worst: bool
 
     @property
-    def asked(self) -> bool:
+    def boxes(self) -> bool:
         """Whether there are any, under a metric for whose attributes noise in boxes is known."""
         return self._boxes is not None
 

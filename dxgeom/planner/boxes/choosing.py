@@ -31,7 +31,7 @@ from dxgeom.planner.noise_in_parts import BOXES, Aim, TriedNoise, bound_on_boxes
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO, BOX_NOISE, PlanOptions
 from dxgeom.planner.plan import Plan
-from dxgeom.privacy.currencies import CONCENTRATED, require_for_normal_noise
+from dxgeom.privacy.measures import CONCENTRATED, require_for_normal_noise
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.spans import boxes_of
@@ -153,7 +153,7 @@ def sought(
     if not worst:
         return BoxMechanism(kind, metric, asked, tuple(taken), scales), None
     found_worst = worst_scales(_question(metric, queries, taken, kind))
-    return BoxMechanism(kind, metric, asked, tuple(taken), found_worst.scales), found_worst.pressed
+    return BoxMechanism(kind, metric, asked, tuple(taken), found_worst.scales), found_worst.dual_weights
 
 
 def _descended(
@@ -251,4 +251,4 @@ def _beside(made: Plan, others: tuple[CandidateResult, ...]) -> Plan:
 
 
 def _boxes_left_out(found: Plan) -> bool:
-    return any(one.name in BOX_NOISE and one.loss is None for one in found.comparison.told)
+    return any(one.name in BOX_NOISE and one.loss is None for one in found.comparison.shown)

@@ -15,12 +15,12 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.planner.build_cost import build_cost, timed
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
-from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, floor_of, names
+from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, candidate_bound_of, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, WORTH_A_SEARCH, require_something_to_save
-from dxgeom.planner.comparing.floors import HOPELESS, glimpses, is_large
+from dxgeom.planner.comparing.candidate_bounds import PRUNING_FACTOR, is_large, quick_estimates
 from dxgeom.planner.comparing.quick_search import QUICK, QuickSearch
 from dxgeom.planner.options import AUTO
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.measures import CONCENTRATED
 
 COMPARED: Final = (
     Kind.SHAPE,
@@ -31,7 +31,7 @@ COMPARED: Final = (
     Kind.UNEVEN_TABLES,
     Kind.BOXES,
     Kind.CONCENTRATED_BOXES,
-    Kind.OWN,
+    Kind.USER_BODY,
     Kind.ORDINARY,
 )
 """Unbiased noise that a plan may take."""
@@ -46,18 +46,18 @@ class CandidateComparison:
     """What became of each candidate of one workload, and what the objective cannot be below.
 
     ``shared``: what candidates are built from; None for a plan from a file, where nothing was tried. ``listed``: their
-    names, in the order in which they are told. Nothing is built before it is asked for, and nothing twice. ``stated``:
-    how the search ended, where a file says so; ``accepted``: an interrupted one is good enough.
+    names, in the order in which they are told. Nothing is built before it is asked for, and nothing twice.
+    ``recorded_search``: how the search ended, where a file says so; ``accepted``: an interrupted one is good enough.
     """
 
     shared: CandidateBuilder | None = field(default=None, repr=False)
     listed: tuple[str, ...] = ()
-    stated: Search = "full"
+    recorded_search: Search = "full"
     accepted: bool = False
     _built: dict[str, AdditiveMechanism] = field(default_factory=dict, repr=False)
     _results: dict[str, CandidateResult] = field(default_factory=dict, repr=False)
-    _floors: dict[str, float] = field(default_factory=dict, repr=False)
-    _hopeless: set[str] = field(default_factory=set, repr=False)
+    _candidate_bounds: dict[str, float] = field(default_factory=dict, repr=False)
+    _pruned: set[str] = field(default_factory=set, repr=False)
     _under_way: list[str] = field(default_factory=list, repr=False)
     _stopped: list[str] = field(default_factory=list, repr=False)
 
@@ -67,7 +67,7 @@ class CandidateComparison:
         return None if self.shared is None or self.shared.options.mechanism == AUTO else self.shared.options.mechanism
 
     @property
-    def told(self) -> tuple[CandidateResult, ...]:
+    def shown(self) -> tuple[CandidateResult, ...]:
         """What is worth telling without being asked: all, or the one that was named, with ordinary ε-DP beside it."""
         if self.shared is None or self.named is None:
             return self.candidates
@@ -79,7 +79,7 @@ class CandidateComparison:
         interrupted it."""
         if self.interrupted is not None:
             return "interrupted"
-        return "quick" if self.shared is not None and self.shared.options.quick else self.stated
+        return "quick" if self.shared is not None and self.shared.options.quick else self.recorded_search
 
     @property
     def interrupted(self) -> str | None:
@@ -95,13 +95,13 @@ class CandidateComparison:
             if shared.options.quick:
                 missing.sort(key=lambda name: QUICK.index(name) if name in QUICK else len(QUICK))
             late = is_large(shared) and not shared.options.quick
-            floors = {name: 0.0 for name in missing if late and floor_of(name) is not None}
+            floors = {name: 0.0 for name in missing if late and candidate_bound_of(name) is not None}
             for name in (name for name in missing if name not in floors):
                 self._finish(name, shared)
             if floors:
-                self._glimpse(shared)
+                self._prune_by_quick_estimates(shared)
             for name in floors:
-                floors[name] = self._floor(name, shared)
+                floors[name] = self._candidate_bound(name, shared)
             for name in sorted(floors, key=lambda name: floors[name]):
                 self._finish(name, shared)
         return tuple(self._results[name] for name in self.listed)
@@ -219,8 +219,8 @@ class CandidateComparison:
             require_something_to_save(shared.sensitivity, records, worth)
         if self._least == np.inf or not is_large(shared):
             return
-        times = self._floor(name, shared) / self._least
-        if name in self._hopeless:
+        times = self._candidate_bound(name, shared) / self._least
+        if name in self._pruned:
             raise TooLarge(
                 f"a short search for it found {times:.3g} times the least {shared.objective.title}, and a long one is "
                 f"not made; name '{name}' to have it"
@@ -237,26 +237,26 @@ class CandidateComparison:
         """The objective of the best candidate so far."""
         return min((one.loss for one in self._results.values() if one.loss is not None), default=np.inf)
 
-    def _glimpse(self, shared: CandidateBuilder) -> None:
+    def _prune_by_quick_estimates(self, shared: CandidateBuilder) -> None:
         """What a short search shows to be far from the best is not sought for longer."""
         with suppress(*BUILD_ERRORS):
-            for name, found in glimpses(shared).items():
-                if name not in self._results and found > HOPELESS * self._least:
-                    self._hopeless.add(name)
-                    self._floors[name] = found
+            for name, found in quick_estimates(shared).items():
+                if name not in self._results and found > PRUNING_FACTOR * self._least:
+                    self._pruned.add(name)
+                    self._candidate_bounds[name] = found
 
-    def _floor(self, name: str, shared: CandidateBuilder) -> float:
+    def _candidate_bound(self, name: str, shared: CandidateBuilder) -> float:
         """0 where none can be told: building then says why."""
-        floor = floor_of(name)
+        floor = candidate_bound_of(name)
         if floor is None:
             return 0.0
         self._begin(name, shared)
-        if name not in self._floors:
+        if name not in self._candidate_bounds:
             try:
-                self._floors[name] = floor(shared)
+                self._candidate_bounds[name] = floor(shared)
             except BUILD_ERRORS:
-                self._floors[name] = 0.0
-        return self._floors[name]
+                self._candidate_bounds[name] = 0.0
+        return self._candidate_bounds[name]
 
     def _begin(self, name: str, shared: CandidateBuilder) -> None:
         if self._under_way != [name]:

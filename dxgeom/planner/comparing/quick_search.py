@@ -16,8 +16,8 @@ from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import NORMAL_KINDS, names
-from dxgeom.planner.comparing.floors import is_large
-from dxgeom.planner.comparing.some_differences import laplace_floor, turned_laplace_glimpse, with_some
+from dxgeom.planner.comparing.candidate_bounds import is_large
+from dxgeom.planner.comparing.some_differences import laplace_bound, quick_estimate_of_rotated_laplace, with_some
 
 QUICK: Final = (
     *("hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "body", "gaussian-with-jumps", "laplace"),
@@ -87,13 +87,13 @@ class QuickSearch:
     def _laplace_floor(self) -> float:
         """0 where Laplace noise itself is found at once."""
         with suppress(*BUILD_ERRORS):
-            return laplace_floor(self._some) if is_large(self.shared) else 0.0
+            return laplace_bound(self._some) if is_large(self.shared) else 0.0
         return 0.0
 
     @cached_property
     def _glimpsed(self) -> float:
         with suppress(*BUILD_ERRORS):
-            return turned_laplace_glimpse(self._some)
+            return quick_estimate_of_rotated_laplace(self._some)
         return np.inf
 
     @property

@@ -11,7 +11,7 @@ from dxgeom.mechanisms.linear.laplace import max_min_scales, optimal_scales
 from dxgeom.mechanisms.shapes.rotated_axes import best_start
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
-from dxgeom.planner.comparing.floors import CAUTION, is_large, unproved
+from dxgeom.planner.comparing.candidate_bounds import CAUTION, is_large, unproved
 
 if TYPE_CHECKING:
     from dxgeom.planner.candidate_builder import CandidateBuilder
@@ -29,10 +29,10 @@ def with_some(shared: CandidateBuilder) -> CandidateBuilder:
         return shared
     most = max(_SOME, _OF_EACH * len(shared.sensitivity.queries.names))
     places = np.unique(np.linspace(0, changes.count - 1, min(changes.count, most)).astype(np.int64))
-    return replace(shared, sensitivity=shared.sensitivity.glimpse(places))
+    return replace(shared, sensitivity=shared.sensitivity.quick_estimate(places))
 
 
-def laplace_floor(some: CandidateBuilder) -> float:
+def laplace_bound(some: CandidateBuilder) -> float:
     """What the objective of Laplace noise cannot be below: its least for some of the differences."""
     noisy, objective = some.sensitivity.of_each_query > 0, some.objective
     scales_of = max_min_scales if objective.name == "max" else optimal_scales
@@ -43,7 +43,7 @@ def laplace_floor(some: CandidateBuilder) -> float:
     return objective.loss(variances) * CAUTION
 
 
-def turned_laplace_glimpse(some: CandidateBuilder) -> float:
+def quick_estimate_of_rotated_laplace(some: CandidateBuilder) -> float:
     """Of which order the objective of rotated Laplace noise is: the best basis that its search begins from, for some of
     the differences. No bound."""
     return unproved(some, best_start(some.search_space))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.readers import require_own_records
 from dxgeom.mechanisms.gaussian.mechanism import CAUTION
-from dxgeom.mechanisms.linear.promises import Promise, joint_promise_of
+from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, joint_distance_bounds_of
 from dxgeom.mechanisms.parts.bases import uneven_distances
 from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.parts.basis_program import FoundNoise, KroneckerQuestion
@@ -28,7 +28,7 @@ from dxgeom.planner.noise_in_parts import TABLES, Aim, TriedNoise
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
-from dxgeom.privacy.currencies import CONCENTRATED, PURE, currency_of, require_for_normal_noise
+from dxgeom.privacy.measures import CONCENTRATED, PURE, privacy_measure_of, require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -50,7 +50,7 @@ def plan_tables(
     Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
     Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
     """
-    queries = with_aims(queries, importance, errors, queries.table, len(queries.asked))
+    queries = with_aims(queries, importance, errors, queries.table, len(queries.attribute_sets))
     worst = counts_worst(queries, objective)
     kinds = _kinds_of(metric, mechanism)
     promise, question = _question(metric, queries)
@@ -70,7 +70,7 @@ def plan_tables(
             built[KRONECKER] = KroneckerMechanism(KRONECKER, metric, queries, along.bases, along.spreads)
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
-    bound *= currency_of(metric.privacy).least_mean_square * CAUTION
+    bound *= privacy_measure_of(metric.privacy).least_mean_square * CAUTION
     if metric.privacy == PURE:
         bound = max(bound, tables_volume_bound(family, above.constants, costs, worst))
     return _plan(metric, queries, "max" if worst else "mse", built[taken], losses, bound)
@@ -125,13 +125,13 @@ def _kinds_of(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
     return (LAPLACE, NORMAL, KRONECKER) if metric.privacy == CONCENTRATED else (LAPLACE,)
 
 
-def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Promise, MarginalQuestion]:
+def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[DistanceBounds, MarginalQuestion]:
     """Raises: UnsupportedCombination for queries about other records; TooLarge."""
     require_own_records(metric, queries.universe)
-    promise = joint_promise_of(metric.metric, queries.universe.shape, queries.classes)
-    family = family_of(queries.sizes, queries.asked)
+    promise = joint_distance_bounds_of(metric.metric, queries.universe.shape, queries.classes)
+    family = family_of(queries.sizes, queries.attribute_sets)
     return promise, MarginalQuestion.under(
-        family, promise.least, promise.presence, costs_of(queries, len(queries.asked))
+        family, promise.least, promise.presence, costs_of(queries, len(queries.attribute_sets))
     )
 
 
@@ -139,7 +139,7 @@ def _along_bases(
     metric: VerifiedMetric,
     queries: MarginalQueries,
     question: MarginalQuestion,
-    promise: Promise,
+    distance_bounds: DistanceBounds,
     worst: bool,
     mechanism: str,
 ) -> FoundNoise | None:
@@ -151,7 +151,7 @@ def _along_bases(
         uneven = uneven_distances(metric.metric, queries.universe.shape, queries.classes)
         if all(one is None for one in uneven):
             raise TooLarge(f"every attribute's values are equally far apart: {NORMAL} is the best there is")
-        return KroneckerQuestion(question.family, promise, uneven, question.costs, worst).best()
+        return KroneckerQuestion(question.family, distance_bounds, uneven, question.costs, worst).best()
     except (TooLarge, CertificateRefused):
         if mechanism == KRONECKER:
             raise
@@ -163,13 +163,13 @@ def _mechanism(
     metric: VerifiedMetric,
     queries: MarginalQueries,
     question: MarginalQuestion,
-    promise: Promise,
+    distance_bounds: DistanceBounds,
     normal: NDArray[np.float64],
     worst: bool,
 ) -> TableMechanism:
     scales = normal if kind == NORMAL else scales_of_laplace(question, worst)
     if np.any(scales > 0):
-        scales = enlarged(question.family, promise, scales, kind == NORMAL)
+        scales = enlarged(question.family, distance_bounds, scales, kind == NORMAL)
     return TableMechanism(kind, metric, queries, question, scales)
 
 

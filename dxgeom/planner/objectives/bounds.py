@@ -9,7 +9,7 @@ from dxgeom.mechanisms.gaussian.mechanism import CAUTION, gaussian_bound, gaussi
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.table_candidates import MarginalSpace, marginal_space, unbiased_tables_bound
 from dxgeom.planner.objectives.objective import Objective
-from dxgeom.privacy.currencies import CONCENTRATED, currency_of
+from dxgeom.privacy.measures import CONCENTRATED, privacy_measure_of
 
 
 def bounds_of(sensitivity: Sensitivity, objective: Objective, known: float) -> Mapping[str, float]:
@@ -23,7 +23,7 @@ def bounds_of(sensitivity: Sensitivity, objective: Objective, known: float) -> M
     against them.
     """
     concentrated = sensitivity.metric.privacy == CONCENTRATED
-    least = currency_of(sensitivity.metric.privacy).least_mean_square
+    least = privacy_measure_of(sensitivity.metric.privacy).least_mean_square
     tables = _tables(sensitivity, objective)
     if tables is not None:
         found = tables.bound * CAUTION

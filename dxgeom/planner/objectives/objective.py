@@ -152,7 +152,7 @@ def objective_of(
     if wanted is not None:
         if importance is not None:
             raise UnsupportedCombination("'errors' already say how important each answer is; leave 'importance' out")
-        return Objective("max", _attention(wanted, bounds), wanted)
+        return Objective("max", _error_weights(wanted, bounds), wanted)
     stated = queries.importance if importance is None else _one_each(importance, queries, "importance", "importance")
     if name == "balanced" and len(queries.by_measure) > 1:
         return Objective("balanced", stated, balance=_balance(queries, alone))
@@ -185,7 +185,7 @@ def _wanted(
     return tuple(exact_amount(errors[name], "wanted error") if name in errors else None for name in queries.names)
 
 
-def _attention(wanted: tuple[Fraction | None, ...], bounds: NDArray[np.float64]) -> tuple[Fraction, ...]:
+def _error_weights(wanted: tuple[Fraction | None, ...], bounds: NDArray[np.float64]) -> tuple[Fraction, ...]:
     """How important each answer is when some may have certain errors, and the others any.
 
     The others are counted as if they might be :data:`_LEFT_OVER` times as far off as they would be alone at the spend

@@ -90,7 +90,7 @@ def checked_order(
 def release_as(
     order: Order,
     mechanism: Mechanism[Any, Any],
-    said: Callable[[Any, Fraction, int | None], New],
+    present: Callable[[Any, Fraction, int | None], New],
     blank: Any,
     data: Any,
     ledger: str | Path | Ledger,
@@ -99,16 +99,16 @@ def release_as(
 ) -> Release[New]:
     """The release of an order, with the mechanism's answer said otherwise.
 
-    Args: ``said``: an answer, at a spend, of so many records or None where that is private, as it is shown. ``blank``:
-    an answer that no data were read for; whatever may fail in saying answers fails with it, before the charge.
-    ``reading``: of :func:`dxgeom.planner.releases.reading.read`.
+    Args: ``present``: an answer, at a spend, of so many records or None where that is private, as it is shown.
+    ``blank``: an answer that no data were read for; whatever may fail in saying answers fails with it, before the
+    charge. ``reading``: of :func:`dxgeom.planner.releases.reading.read`.
     """
     _check_kinds(ledger, insecure_test_seed)
     file = ledger.file if isinstance(ledger, Ledger) else None if str(ledger) == ":memory:" else str(ledger)
     with ledger_of(ledger, mechanism.account) as opened:
         earlier = earlier_release(opened, file, order)
         if earlier is not None:
-            return _repeated(order, mechanism, said, earlier)
+            return _repeated(order, mechanism, present, earlier)
         check_allotment(opened, order)
         found = read(mechanism, data, **reading)
         mechanism.check(found.data, order.spend)
@@ -117,7 +117,7 @@ def release_as(
         time = datetime.now(UTC).isoformat(timespec="seconds")
 
         def made(answer: Any, remaining: Fraction) -> Release[New]:
-            shown, records, dropped = said(answer, order.spend, found.records), found.records, found.dropped
+            shown, records, dropped = present(answer, order.spend, found.records), found.records, found.dropped
             return Release(
                 mechanism, shown, order.spend, remaining, records, dropped, time, secure, order.plan_fingerprint
             )
@@ -128,20 +128,20 @@ def release_as(
         shown = made(mechanism.finished(bought.answer), bought.entry.remaining)
     return replace(
         shown,
-        booking=bought.booking,
+        receipt=bought.receipt,
         not_declared_whole=found.not_declared_whole,
         looks_like_people=found.looks_like_people,
     )
 
 
 def _repeated(
-    order: Order, mechanism: Mechanism[Any, Any], said: Callable[[Any, Fraction, int | None], New], earlier: Earlier
+    order: Order, mechanism: Mechanism[Any, Any], present: Callable[[Any, Fraction, int | None], New], earlier: Earlier
 ) -> Release[New]:
     """The earlier release as it was then."""
     then = earlier.document
     return Release(
         mechanism,
-        said(mechanism.finished(order.mechanism.recalled(then[KEPT])), order.spend, then["records"]),
+        present(mechanism.finished(order.mechanism.decode_answer(then[KEPT])), order.spend, then["records"]),
         order.spend,
         Fraction(then["remaining"]),
         then["records"],
@@ -149,7 +149,7 @@ def _repeated(
         then["time"],
         then["secure_randomness"],
         order.plan_fingerprint,
-        earlier.booking,
+        earlier.receipt,
         repeated=True,
     )
 

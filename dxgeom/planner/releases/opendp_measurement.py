@@ -21,7 +21,7 @@ from dxgeom.numeric.rounding import round_up
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.releases.answer_once import checked_order
 from dxgeom.planner.releases.reading import read
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.measures import CONCENTRATED
 
 if TYPE_CHECKING:
     from dxgeom.planner.release import Release
@@ -73,7 +73,7 @@ def measurement_of(
         return released(data, ledger=ledger, spend=order.spend, purpose=purpose, allotment=allotment, **asked)
 
     account = mechanism.account
-    concentrated = account.currency == CONCENTRATED
+    concentrated = account.privacy_measure == CONCENTRATED
     whose = f"policy {account.policy_fingerprint}, rows outside: {outside}, counts: {count_column!r}"
     return dp.m.make_user_measurement(
         dp.user_domain(f"dxgeom data of {whose}", partial(_is_readable, mechanism, asked)),
@@ -96,9 +96,9 @@ def loss_at(distance: Any, spend: Fraction, *, squared: bool) -> float:
         return math.inf
 
 
-def _is_readable(mechanism: Mechanism[Any, Any], asked: dict[str, Any], data: Any) -> bool:
+def _is_readable(mechanism: Mechanism[Any, Any], options: dict[str, Any], data: Any) -> bool:
     try:
-        read(mechanism, data, **asked)
+        read(mechanism, data, **options)
     except DxgeomError:
         return False
     return True

@@ -14,7 +14,7 @@ from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.planner.releases.booking import Booking, shown_again_by
+from dxgeom.planner.releases.receipt import ReleaseReceipt, shown_again_by
 from dxgeom.planner.releases.stored_form import read_stored, stored_form
 
 
@@ -40,14 +40,14 @@ class Bought(NamedTuple):
 
     answer: Any
     entry: Entry
-    booking: Booking | None
+    receipt: ReleaseReceipt | None
 
 
 class Earlier(NamedTuple):
     """What an earlier release of the same key was, as it was stored."""
 
     document: Mapping[str, Any]
-    booking: Booking | None
+    receipt: ReleaseReceipt | None
 
 
 def earlier_release(ledger: Ledger, file: str | None, order: Order) -> Earlier | None:
@@ -69,7 +69,7 @@ def earlier_release(ledger: Ledger, file: str | None, order: Order) -> Earlier |
             "new release a key of its own",
             entry.number,
         )
-    return Earlier(read_stored(found.answer, entry.number), _booking(file, entry, found.seal))
+    return Earlier(read_stored(found.answer, entry.number), _receipt(file, entry, found.seal))
 
 
 def check_allotment(ledger: Ledger, order: Order) -> None:
@@ -106,7 +106,7 @@ def buy(
         answer = order.mechanism.draw(data, order.spend, randomness)
         content = stored_form(lambda: shown(answer, entry.remaining), order.mechanism, answer)
         receipt = ledger.store(entry, content)
-    return Bought(answer, entry, _booking(file, entry, receipt.seal, receipt.waiting))
+    return Bought(answer, entry, _receipt(file, entry, receipt.seal, receipt.waiting))
 
 
 @contextmanager
@@ -134,5 +134,5 @@ def charged_in_words(entry: int, file: str | None, *, stored: bool) -> str:
     return f"the answer is paid for and stored, as {where}{again}"
 
 
-def _booking(file: str | None, entry: Entry, seal: str, waiting: str | None = None) -> Booking | None:
-    return None if file is None else Booking(file, entry.number, seal, waiting, entry.warning)
+def _receipt(file: str | None, entry: Entry, seal: str, waiting: str | None = None) -> ReleaseReceipt | None:
+    return None if file is None else ReleaseReceipt(file, entry.number, seal, waiting, entry.warning)

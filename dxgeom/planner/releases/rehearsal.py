@@ -46,7 +46,7 @@ def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp | MadeUpTable
 def _made_up_tables(queries: MarginalQueries, shares: int, records: int) -> MadeUpTables:
     generator = np.random.default_rng()
     codes, cells = [generator.integers(0, size, records) for size in queries.sizes], []
-    for one, shape in zip(queries.asked, queries.shapes, strict=True):
+    for one, shape in zip(queries.attribute_sets, queries.shapes, strict=True):
         flat = np.zeros(records, dtype=np.int64)
         for place, size in zip(one, shape, strict=True):
             flat = flat * size + codes[place]

@@ -39,7 +39,7 @@ def stored_form(shown: Callable[[], Mapping[str, Any]], mechanism: Mechanism[Any
     except Exception as error:  # noqa: BLE001 (the answer is paid for; how it looks must not cost it)
         document["not shown"] = f"{type(error).__name__}: {error}"
     try:
-        document[KEPT] = mechanism.kept(answer)
+        document[KEPT] = mechanism.encode_answer(answer)
     except Exception:  # noqa: BLE001 (as above: its text is kept instead)
         document.setdefault("answer", repr(answer))
     try:

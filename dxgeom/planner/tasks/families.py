@@ -23,7 +23,7 @@ from dxgeom.planner.tasks.synthetic_plans import plan_database, plan_synthesis
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
+from dxgeom.universe.tasks.questions import DatabaseTask, SynthesisTask
 from dxgeom.wording.numbers import brief_or_none
 
 NOISE: Final = "noise"
@@ -189,7 +189,7 @@ class FamilyPlans(PlanKind):
             f"{plan.queries.count} queries by {plan.family}: the largest error of any answer at spend "
             f"{plan.compared_at}, proved at {LEVEL:.0%} for all at once, whatever the data"
         )
-        return [head, *(f"  {one.name:<15} {_told(one)}" for one in plan.candidates), *plan.warnings]
+        return [head, *(f"  {one.name:<15} {_error_in_words(one)}" for one in plan.candidates), *plan.warnings]
 
 
 FAMILIES: Final = FamilyPlans()
@@ -205,7 +205,7 @@ def guess_of(plan: Plan) -> float | None:
     return float(np.max((high - low).astype(np.float64) * units)) * plan.records / 2
 
 
-def _told(candidate: FamilyCandidate) -> str:
+def _error_in_words(candidate: FamilyCandidate) -> str:
     bound = candidate.reason if candidate.proved is None else f"{candidate.proved:.4g}"
     exact = "" if candidate.mean_square is None else f"   (exact worst rmse, not compared: {candidate.mean_square:.4g})"
     return f"{bound}{exact}"

@@ -14,7 +14,7 @@ from dxgeom.mechanisms.selection.top import TopSelection
 from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
-from dxgeom.universe.tasks.asked import SelectTask
+from dxgeom.universe.tasks.questions import SelectTask
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.wording.numbers import brief
 
@@ -25,11 +25,12 @@ NO_SCORE = Unknown(
 
 
 class Selected(ShownAnswers):
-    """What was picked of the candidates that were ``asked``, at a spend; a subclass is a dataclass of these fields."""
+    """What was picked of the candidates that were asked about, at a spend; a subclass is a dataclass of these
+    fields."""
 
     no_numbers = no_bars = no_rmse = no_biases = NO_SCORE
 
-    asked: SelectTask
+    question: SelectTask
     mechanism: Selection | TopSelection
     spent: Fraction
 
@@ -41,12 +42,12 @@ class Selected(ShownAnswers):
     @property
     def each_picked(self) -> tuple[str, ...]:
         """What they are called."""
-        return tuple(self.asked.each_label[place] for place in self.each_place)
+        return tuple(self.question.each_label[place] for place in self.each_place)
 
     @property
     def unit(self) -> str | None:
         """What the scores are measured in, None where nobody says."""
-        return self.asked.candidates.measures[0] if self.asked.candidates.measures else None
+        return self.question.candidates.measures[0] if self.question.candidates.measures else None
 
     def shortfall(self, level: float = 0.95) -> float:
         """With probability *at least* ``level`` each score is above the best for its place less this; whatever the
@@ -54,12 +55,12 @@ class Selected(ShownAnswers):
         return self.mechanism.shortfall(level, self.spent)
 
     @property
-    def asked_fingerprint(self) -> str:
-        return self.asked.fingerprint
+    def question_fingerprint(self) -> str:
+        return self.question.fingerprint
 
     @property
     def all_origins(self) -> tuple[AnswerOrigin, ...]:
-        return tuple(self.asked.candidates.each_origin[place] for place in self.each_place)
+        return tuple(self.question.candidates.each_origin[place] for place in self.each_place)
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each: the candidate, and how far from the best for its place it can be."""
@@ -71,7 +72,7 @@ class Selected(ShownAnswers):
             "query": [PICKED] * rows,
             "name": list(self.each_picked),
             "shortfall": [self.shortfall(level)] * rows,
-            "candidates": [self.asked.candidates.count] * rows,
+            "candidates": [self.question.candidates.count] * rows,
             "unit": [self.unit] * rows,
         }
 
@@ -88,7 +89,7 @@ class SelectedCandidate(Selected):
     With a stated probability its score is at most :meth:`shortfall` below the best one.
     """
 
-    asked: SelectTask = field(repr=False)
+    question: SelectTask = field(repr=False)
     mechanism: Selection = field(repr=False)
     place: int
     spent: Fraction
@@ -115,8 +116,8 @@ class SelectedCandidate(Selected):
         return {
             "picked": self.picked,
             "place": self.place,
-            "query": self.asked.candidates.names[self.place],
-            "candidates": self.asked.candidates.count,
+            "query": self.question.candidates.names[self.place],
+            "candidates": self.question.candidates.count,
             "law": self.mechanism.name,
             "unit": self.unit,
             "shortfall": {"level": float(level), "at_most": self.shortfall(level), "kind": "proved"},
@@ -131,7 +132,7 @@ class SelectedFew(Selected):
     With a stated probability, for all at once, each has a score at most :meth:`shortfall` below the best for its place.
     """
 
-    asked: SelectTask = field(repr=False)
+    question: SelectTask = field(repr=False)
     mechanism: TopSelection = field(repr=False)
     places: tuple[int, ...]
     spent: Fraction
@@ -158,8 +159,8 @@ class SelectedFew(Selected):
         return {
             "picked": list(self.picked),
             "places": list(self.places),
-            "queries": [self.asked.candidates.names[place] for place in self.places],
-            "candidates": self.asked.candidates.count,
+            "queries": [self.question.candidates.names[place] for place in self.places],
+            "candidates": self.question.candidates.count,
             "law": self.mechanism.law,
             "unit": self.unit,
             "shortfall": {"level": float(level), "at_most": self.shortfall(level), "kind": "proved", "joint": True},

@@ -15,7 +15,7 @@ from dxgeom.planner.plan import Plan
 from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.planner.tasks.selected import SelectedCandidate, SelectedFew
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.tasks.asked import SelectTask
+from dxgeom.universe.tasks.questions import SelectTask
 
 
 class SelectionPlans(PlanKind):
@@ -105,12 +105,12 @@ ONE: Final = OneSelected()
 SOME: Final = SomeSelected()
 
 
-def plan_selection(metric: VerifiedMetric, asked: SelectTask, records: int | None) -> Plan:
+def plan_selection(metric: VerifiedMetric, question: SelectTask, records: int | None) -> Plan:
     """The plan of a selection.
 
     Raises: as :func:`dxgeom.selection`, or :func:`dxgeom.mechanisms.selection.top_selection` of several.
     """
-    law = cast(SelectionLaw, asked.law)
-    if asked.picks == 1:
-        return Plan(ONE, metric, asked, selection(metric, asked.candidates, law, records=records), records)
-    return Plan(SOME, metric, asked, top_selection(metric, asked.candidates, asked.picks, law), records)
+    law = cast(SelectionLaw, question.law)
+    if question.picks == 1:
+        return Plan(ONE, metric, question, selection(metric, question.candidates, law, records=records), records)
+    return Plan(SOME, metric, question, top_selection(metric, question.candidates, question.picks, law), records)

@@ -22,7 +22,7 @@ from dxgeom.planner.plan import Plan
 from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.planner.releases.reading import TableOfOneRecord
 from dxgeom.planner.unknown import Unknown
-from dxgeom.universe.tasks.asked import SeriesTask
+from dxgeom.universe.tasks.questions import SeriesTask
 
 
 @final
@@ -34,7 +34,7 @@ class SeriesAnswers(ShownAnswers):
         "bars of readings are about values as the policy rounds them, and say no more", "take rmse and half_widths()"
     )
 
-    asked: SeriesTask = field(repr=False)
+    question: SeriesTask = field(repr=False)
     mechanism: SeriesMechanism = field(repr=False)
     exact_values: tuple[Fraction, ...] = field()
     spent: Fraction
@@ -57,12 +57,12 @@ class SeriesAnswers(ShownAnswers):
         return np.full(len(self.exact_values), self.half_width(level))
 
     @property
-    def asked_fingerprint(self) -> str:
-        return self.asked.fingerprint
+    def question_fingerprint(self) -> str:
+        return self.question.fingerprint
 
     @property
     def by_name(self) -> Mapping[str, float]:
-        return {name: float(value) for name, value in zip(self.asked.attributes, self.exact_values, strict=True)}
+        return {name: float(value) for name, value in zip(self.question.attributes, self.exact_values, strict=True)}
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each reading, with the interval in which it lies, all at once.
@@ -70,8 +70,8 @@ class SeriesAnswers(ShownAnswers):
         Raises: UnsupportedCombination for an unknown reading.
         """
         del joint
-        if query is not None and query not in self.asked.attributes:
-            raise unknown_name("reading", query, self.asked.attributes)
+        if query is not None and query not in self.question.attributes:
+            raise unknown_name("reading", query, self.question.attributes)
         rows = [(name, value) for name, value in self.by_name.items() if query in (None, name)]
         width = self.half_width(level)
         return {
@@ -93,7 +93,9 @@ class SeriesAnswers(ShownAnswers):
         return {
             "answers": [
                 {"name": name, "value": float(value), "exact": str(value), "rmse": error, "bound": bound}
-                for name, value, error in zip(self.asked.attributes, self.exact_values, self.rmse.tolist(), strict=True)
+                for name, value, error in zip(
+                    self.question.attributes, self.exact_values, self.rmse.tolist(), strict=True
+                )
             ],
             "level": float(level),
             "bounds": "proved, all at once",
@@ -162,7 +164,7 @@ class SeriesPlans(PlanKind):
 SERIES: Final = SeriesPlans()
 
 
-def plan_series(metric: VerifiedMetric, asked: SeriesTask) -> Plan:
+def plan_series(metric: VerifiedMetric, question: SeriesTask) -> Plan:
     """The plan of a series.
 
     Raises: UnsupportedCombination unless the policy measures all readings by their largest change, with one rate and
@@ -175,4 +177,4 @@ def plan_series(metric: VerifiedMetric, asked: SeriesTask) -> Plan:
     if len(lines) != len(universe.attributes) or universe.listed is not None:
         raise UnsupportedCombination("a series is of a policy whose attributes are all readings of one record")
     steps = tuple(tuple(int(Fraction(place) / made.step) for place in line.positions) for line in lines)
-    return Plan(SERIES, metric, asked, made, decided=steps)
+    return Plan(SERIES, metric, question, made, decided=steps)

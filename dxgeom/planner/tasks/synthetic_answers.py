@@ -19,7 +19,7 @@ from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.reading.record_tables import columns_of_records
-from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
+from dxgeom.universe.tasks.questions import DatabaseTask, SynthesisTask
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 
@@ -38,7 +38,7 @@ class SyntheticAnswers(ShownAnswers):
         "take half_widths(), which hold at once",
     )
 
-    asked: SynthesisTask | DatabaseTask = field(repr=False)
+    question: SynthesisTask | DatabaseTask = field(repr=False)
     made: SyntheticHistogram | SmallDatabase = field(repr=False)
     mechanism: SmallDatabaseMechanism | None = field(repr=False)
     spent: Fraction
@@ -48,11 +48,11 @@ class SyntheticAnswers(ShownAnswers):
     @property
     def queries(self) -> LinearQueries:
         """What was asked."""
-        return self.asked.workload
+        return self.question.workload
 
     @property
-    def asked_fingerprint(self) -> str:
-        return self.asked.fingerprint
+    def question_fingerprint(self) -> str:
+        return self.question.fingerprint
 
     @cached_property
     def values(self) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ from dxgeom.planner.releases.rehearsal import RECORDS
 from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.tasks.asked import DatabaseTask, SynthesisTask
+from dxgeom.universe.tasks.questions import DatabaseTask, SynthesisTask
 
 
 class SyntheticPlans(PlanKind, ABC):
@@ -36,7 +36,7 @@ class SyntheticPlans(PlanKind, ABC):
         return workload
 
 
-def _told(records: int | None) -> str:
+def _size(records: int | None) -> str:
     return f"{records:,} records" if records else f"{RECORDS:,} records (nobody says how many there are)"
 
 
@@ -62,7 +62,7 @@ class SynthesisPlans(SyntheticPlans):
         weights: Mwem = plan.decided
         nothing = Measurement(0, True, 0, plan.queries.names[0], Fraction(0), 1.0, Fraction(1), 0.0)
         look = LastLook(np.zeros(plan.queries.count), 1.0)
-        return SyntheticHistogram(weights.start, weights.asked, plan.records or RECORDS, (nothing,), look)
+        return SyntheticHistogram(weights.start, weights.workload, plan.records or RECORDS, (nothing,), look)
 
     def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
         weights: Mwem = plan.decided
@@ -70,7 +70,7 @@ class SynthesisPlans(SyntheticPlans):
         rounds = weights.rounds_for(number or RECORDS, spend)
         how = f"in {rounds} rounds" if rounds else "all at once"
         return (
-            f"with {_told(number)}, {plan.queries.count} queries are measured {how}; how far off each answer can be, "
+            f"with {_size(number)}, {plan.queries.count} queries are measured {how}; how far off each answer can be, "
             f"with probability {level:g} for all at once, is proved of what was measured and told beside it",
         )
 
@@ -88,18 +88,18 @@ class SynthesisPlans(SyntheticPlans):
 SYNTHESIS: Final = SynthesisPlans()
 
 
-def plan_synthesis(metric: VerifiedMetric, asked: SynthesisTask, records: int | None) -> Plan:
+def plan_synthesis(metric: VerifiedMetric, question: SynthesisTask, records: int | None) -> Plan:
     """The plan of synthetic records: of the weights, or of what a graphical model makes of their measurements.
 
     Raises: as :func:`dxgeom.mwem`; UnsupportedCombination, MissingExtra where a graphical model cannot be estimated.
     """
-    weights = mwem(metric, asked.workload, rounds=asked.rounds)
-    if asked.estimate == "mbi":
-        require_whole_marginals(weights.asked)
+    weights = mwem(metric, question.workload, rounds=question.rounds)
+    if question.estimate == "mbi":
+        require_whole_marginals(weights.workload)
     made: Mechanism[Any, SyntheticHistogram] = weights
-    if asked.estimate != "weights":
-        made = followed_by(weights, by_graphical_model, f"mwem, {asked.estimate}")
-    return Plan(SYNTHESIS, metric, asked, made, records, decided=weights)
+    if question.estimate != "weights":
+        made = followed_by(weights, by_graphical_model, f"mwem, {question.estimate}")
+    return Plan(SYNTHESIS, metric, question, made, records, decided=weights)
 
 
 @final
@@ -129,7 +129,7 @@ class SmallDatabasePlans(SyntheticPlans):
         number = records or plan.records
         bound = plan.mechanism.error_bound(number or RECORDS, level, spend)
         return (
-            f"proved: with {_told(number)} none of {plan.queries.count} answers is off by more than {bound:.4g}, with "
+            f"proved: with {_size(number)} none of {plan.queries.count} answers is off by more than {bound:.4g}, with "
             f"probability {level:g} for all at once",
         )
 
@@ -146,8 +146,8 @@ class SmallDatabasePlans(SyntheticPlans):
 SMALL_DATABASE: Final = SmallDatabasePlans()
 
 
-def plan_database(metric: VerifiedMetric, asked: DatabaseTask, records: int | None) -> Plan:
+def plan_database(metric: VerifiedMetric, question: DatabaseTask, records: int | None) -> Plan:
     """The plan of a small database. Raises: as :func:`dxgeom.small_database`."""
-    law = cast(SelectionLaw, asked.law)
-    made = small_database(metric, asked.workload, law=law, records=records, rows=asked.rows)
-    return Plan(SMALL_DATABASE, metric, asked, made, records)
+    law = cast(SelectionLaw, question.law)
+    made = small_database(metric, question.workload, law=law, records=records, rows=question.rows)
+    return Plan(SMALL_DATABASE, metric, question, made, records)

@@ -47,7 +47,7 @@ class TaskAnswers(ShownAnswers):
     spent: Fraction
 
     @property
-    def asked_fingerprint(self) -> str:
+    def question_fingerprint(self) -> str:
         return self.tasks.fingerprint
 
     @cached_property
@@ -170,7 +170,7 @@ class TaskAnswers(ShownAnswers):
             "tasks": [
                 {
                     "name": part.name,
-                    "kind": part.asked.word,
+                    "kind": part.question.word,
                     "share": str(part.share),
                     "spent": str(part.share * self.spent),
                     **answers.document(apart, joint=joint),

@@ -120,7 +120,7 @@ class TaskPlans(PlanKind):
     def each_stated(self, plan: Plan, spend: Fraction | None, level: float) -> Sequence[StatedQuestion]:
         each = zip(plan.question.parts, plan.statements(spend, level), strict=True)
         return tuple(
-            StatedQuestion(task.name, f"{task.asked.word}, with {plain(task.share)} of the spend", "; ".join(said))
+            StatedQuestion(task.name, f"{task.question.word}, with {plain(task.share)} of the spend", "; ".join(said))
             for task, said in each
         )
 
@@ -128,7 +128,7 @@ class TaskPlans(PlanKind):
         return {
             "metric": {"title": plan.metric.title, "fingerprint": plan.metric.fingerprint},
             "tasks": [
-                {"name": task.name, "kind": task.asked.word, "share": str(task.share), "plan": part.as_dict()}
+                {"name": task.name, "kind": task.question.word, "share": str(task.share), "plan": part.as_dict()}
                 for task, part in zip(plan.question.parts, plan.parts, strict=True)
             ],
             "records": plan.records,
@@ -144,7 +144,7 @@ class TaskPlans(PlanKind):
         table = OverviewTable(
             ("task", "kind", "mechanism", "share", "spend"),
             [
-                (task.name, task.asked.word, part.mechanism.name, plain(task.share), plain(task.share * spend))
+                (task.name, task.question.word, part.mechanism.name, plain(task.share), plain(task.share * spend))
                 for task, part, _ in each
             ],
             [
@@ -176,7 +176,7 @@ def plan_tasks(tasks: Tasks, how: Planning, rebuilt: Callable[[TaskWithShare], R
     for task in tasks.parts:
         own = replace(how.saying(records=number, spend=wish.spend * task.share), rebuilt=rebuilt and rebuilt(task))
         try:
-            parts.append(kind_of(task.asked).part(task.asked, own))
+            parts.append(kind_of(task.question).part(task.question, own))
         except _REFUSED as error:
             raise type(error)(f"task '{task.name}': {error}") from error
     asked, mechanisms = replace(tasks, records=number), [part.mechanism for part in parts]

@@ -57,12 +57,12 @@ class AttributeRules:
     """What the policy's rules state about one attribute, rule by rule, before any closure."""
 
     attribute: Attribute
-    stated: tuple[tuple[ResolvedRule, Bound], ...]
+    as_written: tuple[tuple[ResolvedRule, Bound], ...]
 
     @property
     def exact(self) -> bool:
         """Whether the shortest path is found in exact numbers; otherwise in float64, and exact up to its rounding."""
-        stated_exactly = all(bound.exact for _, bound in self.stated)
+        stated_exactly = all(bound.exact for _, bound in self.as_written)
         return stated_exactly and (self._straight or self.attribute.size <= _MOST_EXACT)
 
     def path(self, start: Combination, end: Combination) -> tuple[Step, ...] | None:
@@ -75,7 +75,7 @@ class AttributeRules:
         (here,), (there,) = start, end
         if self._straight:
             # No rule, or two parts of a graph, or two blocks.
-            nodes = [here, there] if self.stated and self._step(here, there).bound < math.inf else None
+            nodes = [here, there] if self.as_written and self._step(here, there).bound < math.inf else None
         elif self.attribute.size > MOST_VALUES:
             raise TooLarge(
                 f"the attribute {shown(self.attribute.name)} has {self.attribute.size:,} values; "
@@ -88,21 +88,21 @@ class AttributeRules:
 
     def _step(self, start: int, end: int) -> Step:
         """The direct step between different codes, by the rule that states least; ∞ where none states anything."""
-        each = [(bound.between(start, end), rule) for rule, bound in self.stated]
+        each = [(bound.between(start, end), rule) for rule, bound in self.as_written]
         bound, rule = min(each, key=lambda one: one[0])
         return Step(rule, (start,), (end,), bound)
 
     @cached_property
     def _straight(self) -> bool:
         """A detour never pays under constants and one bound that is a metric as it stands."""
-        bounds, _ = reduced([bound for _, bound in self.stated])
+        bounds, _ = reduced([bound for _, bound in self.as_written])
         return not bounds or (len(bounds) == 1 and bounds[0].closed)
 
     def _steps(self) -> Steps:
         """The smallest stated bound from one code to every code, in units that are whole numbers where it is exact."""
         size = self.attribute.size
-        unit = common_unit(bound.denominator for _, bound in self.stated) if self.exact else None
-        rows = [bound.rows(size, unit) for _, bound in self.stated]
+        unit = common_unit(bound.denominator for _, bound in self.as_written) if self.exact else None
+        rows = [bound.rows(size, unit) for _, bound in self.as_written]
         everyone = np.arange(size)
         return lambda code: (everyone, np.minimum.reduce([row(code) for row in rows]))
 
@@ -175,7 +175,7 @@ class BlockBounds:
     def _steps(self, shape: Combination) -> Steps:
         """The smallest stated bound from one combination to every other, in whole numbers where it is exact."""
         unit = common_unit(self._denominators()) if self.exact else None
-        tables = [(places, _table(bound, unit)) for places, bound in self._stated()]
+        tables = [(places, _table(bound, unit)) for places, bound in self._as_written()]
         everyone = np.arange(math.prod(shape))
 
         def steps(node: int) -> tuple[Row, Row]:
@@ -189,7 +189,7 @@ class BlockBounds:
 
         return steps
 
-    def _stated(self) -> Iterator[tuple[Combination, Bound | JointBound]]:
+    def _as_written(self) -> Iterator[tuple[Combination, Bound | JointBound]]:
         """Each bound with the places of the attributes that it is about."""
         place_of = {attribute.name: place for place, attribute in enumerate(self.attributes)}
         for rule in self.rules:
@@ -198,7 +198,7 @@ class BlockBounds:
             yield from (((place_of[name],), bound) for name, bound in rule.bounds if name in place_of)
 
     def _denominators(self) -> Iterator[int | None]:
-        return (bound.denominator for _, bound in self._stated())
+        return (bound.denominator for _, bound in self._as_written())
 
 
 def _table(bound: Bound | JointBound, unit: int | None) -> Table:

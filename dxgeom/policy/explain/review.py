@@ -31,7 +31,7 @@ from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.syntax.models import DatasetSyntax
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
 from dxgeom.universe.reading.form import FileForm

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from dxgeom.numeric.rounding import round_up
-from dxgeom.privacy.currencies import PURE, Privacy
+from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import at_most
 

@@ -137,7 +137,7 @@ def _stated_for_listed(universe: Universe, rule: ResolvedRule) -> Matrix | None:
     if rule.everything is not None:
         return Constant(rule.everything).matrix(universe.record_types)
     named = ((Neighbourhoods(universe, universe.names.index(name)), bound) for name, bound in rule.bounds)
-    found = [groups.stated(bound) for groups, bound in named]
+    found = [groups.as_written(bound) for groups, bound in named]
     found += [] if rule.joint is None else [stated_together(universe, rule.joint)]
     matrix = np.full((universe.record_types, universe.record_types), np.inf)
     for first, second, bounds in found:

@@ -104,7 +104,7 @@ class Neighbourhoods:
         """Its code in each record."""
         return self.universe.listed_codes[self.place]
 
-    def stated(self, bound: Bound) -> BoundedPairs:
+    def as_written(self, bound: Bound) -> BoundedPairs:
         """The pairs that a bound is about, with what it states, *rounded down*.
 
         Raises: TooLarge.
@@ -118,7 +118,7 @@ class Neighbourhoods:
         Raises: TooLarge.
         """
         if not bound.in_order:
-            return self.stated(bound)
+            return self.as_written(bound)
         order, ends = self._fibres.groups
         inside = np.flatnonzero(np.arange(order.size) + 1 < ends)
         return self._bounded(bound, order[inside], order[inside + 1])

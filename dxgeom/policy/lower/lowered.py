@@ -109,7 +109,7 @@ def lower(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mi
 def _of_product(resolved: ResolvedPolicy, description: MetricDescription, mistakes: Mistakes) -> Lowered:
     parts = lower_attributes(resolved, description, mistakes)
     if mistakes:
-        raise PolicyError(mistakes.found)
+        raise PolicyError(mistakes.all)
     apart = unprotected(description, parts, partitions_of(resolved))
 
     def of_records() -> Metric:
@@ -135,4 +135,4 @@ def _small_enough(mistakes: Mistakes, span: Span) -> Iterator[None]:
         yield
     except TooLarge as error:
         mistakes.add("DX138", span, str(error))
-        raise PolicyError(mistakes.found) from error
+        raise PolicyError(mistakes.all) from error

@@ -53,7 +53,7 @@ def meaning_of(policy: ResolvedPolicy, description: MetricDescription, parts: Se
     if universe.listed is not None and metric.size <= _SMALL:
         distances: list[Any] = ["each", _matrix(metric)]
     else:
-        distances = ["stated", *_stated(description, parts, order)]
+        distances = ["stated", *_meaning_as_written(description, parts, order)]
     return canonical_digest(
         "meaning of a policy", read, listed, people, universe.presence, policy.privacy, sorted(policy.public), distances
     )
@@ -83,7 +83,7 @@ def _matrix(metric: Metric) -> NDArray[np.float64]:
     return np.asarray(metric.distance(codes[:, None], codes[None, :]), dtype=np.float64) + 0.0
 
 
-def _stated(description: MetricDescription, parts: Sequence[Metric], order: Sequence[int]) -> list[Any]:
+def _meaning_as_written(description: MetricDescription, parts: Sequence[Metric], order: Sequence[int]) -> list[Any]:
     alone: list[Any] = []
     across: dict[str, float] = {}
     for place in order:

@@ -81,14 +81,14 @@ class _Rules:
         reading: CellReading,
         declared: Declared,
     ) -> None:
-        self._stated, self._keys, self._declared = stated, keys, declared
+        self._smallest_bound, self._keys, self._declared = stated, keys, declared
         self._attribute, self._made = attribute.present, reading.expression
         moments = isinstance(self._made, MomentPart | LocalDay) or reading.read_as == "days"
         self._reads = "moments" if moments else reading.read_as
 
     @property
     def found(self) -> CellRules | None:
-        before = len(self._declared.mistakes.found)
+        before = len(self._declared.mistakes.all)
         for key, reads in (("words", "words"), ("units", "numbers"), ("written", "moments")):
             if self._of(key) is not None and self._reads != reads:
                 what = {"words": "words", "numbers": "numbers", "moments": "dates, and 'as' of them"}[reads]
@@ -96,23 +96,23 @@ class _Rules:
         missing = self._of("missing")
         own = (missing.written or ()) if isinstance(missing, MissingSyntax) else ()
         numbers = self._reads == "numbers"
-        signs = numbers and (self._stated.decimal is not None or self._stated.thousands is not None)
+        signs = numbers and (self._smallest_bound.decimal is not None or self._smallest_bound.thousands is not None)
         written = tuple(map(written_moment, self._of("written") or ()))
         rules = CellRules(
-            trim=self._stated.trim is not None,
-            fold=self._stated.case is not None,
-            missing=tuple(dict.fromkeys((*(self._stated.missing or ()), *own))),
+            trim=self._smallest_bound.trim is not None,
+            fold=self._smallest_bound.case is not None,
+            missing=tuple(dict.fromkeys((*(self._smallest_bound.missing or ()), *own))),
             words=tuple((self._of("words") or {}).items()),
             units=tuple((self._of("units") or {}).items()),
-            decimal=(self._stated.decimal or ".") if numbers else ".",
-            thousands=(self._stated.thousands or "") if numbers else "",
+            decimal=(self._smallest_bound.decimal or ".") if numbers else ".",
+            thousands=(self._smallest_bound.thousands or "") if numbers else "",
             written=written,
             century=self._century(written),
         )
         self._check_zones(written)
         if self._reads == "words":
             self._check_words(rules)
-        if len(self._declared.mistakes.found) > before or (rules == CellRules() and not signs):
+        if len(self._declared.mistakes.all) > before or (rules == CellRules() and not signs):
             return None
         return rules
 

@@ -36,7 +36,7 @@ from dxgeom.policy.source.yaml_tree import node_at
 from dxgeom.policy.syntax.models import HERE, ONE_ROW_EACH, PolicySyntax, RuleSyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.policy.syntax.rule_shapes import joins_alone
-from dxgeom.privacy.currencies import PURE, Privacy
+from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.universe.attributes import Attribute, CategoricalAttribute, NotAValue
 from dxgeom.universe.columns import TextColumn
 from dxgeom.universe.people.people import MOST_SPREAD, People
@@ -56,7 +56,7 @@ def stated_people(tree: SyntaxTree, read: Iterable[str], mistakes: Mistakes) -> 
     stated = tree.document.people
     if stated is None or isinstance(stated, str):
         return None
-    before = len(mistakes.found)
+    before = len(mistakes.all)
     if stated.count == "rows" and stated.at_most is None:
         message = f"people who count by rows need {shown('at_most')}"
         mistakes.add("DX170", tree.key_span("people", "count"), message, _LIMITED)
@@ -76,7 +76,7 @@ def stated_people(tree: SyntaxTree, read: Iterable[str], mistakes: Mistakes) -> 
             message = f"the column {shown(column)} is read by an attribute, and cannot be the 'people' {key} too"
             advice = "what says who people are, or which of their rows are kept, is not what the rules hide"
             mistakes.add("DX171", tree.span("people", key), message, advice)
-    if len(mistakes.found) > before:
+    if len(mistakes.all) > before:
         return None
     return People(stated.column, stated.count, stated.at_most, stated.order)
 
@@ -140,18 +140,18 @@ def _with_unlisted(attribute: Attribute, syntax: AttributeKeys, plain: CellReadi
 def with_joined_attributes(tree: SyntaxTree, attributes: Mapping[str, Attribute], mistakes: Mistakes) -> SyntaxTree:
     """The tree whose rules along edges all say which attribute they are about; what none fits is noted."""
     numbered = zip(tree.rule_numbers, tree.document.rules, strict=True)
-    rules = tuple(_said(tree, number, rule, attributes, mistakes) for number, rule in numbered)
+    rules = tuple(_with_joined_attribute(tree, number, rule, attributes, mistakes) for number, rule in numbered)
     return replace(tree, document=tree.document.model_copy(update={"rules": rules}))
 
 
-def _said(
+def _with_joined_attribute(
     tree: SyntaxTree, number: int, rule: RuleSyntax, attributes: Mapping[str, Attribute], mistakes: Mistakes
 ) -> RuleSyntax:
     edges = rule.secrets.edges if rule.secrets is not None and joins_alone(rule) else None
     if edges is None or tree.broken or not attributes:
         return rule  # of an attribute that makes no sense nobody knows the values, and it has been complained about
     name = _joined(tree, number, edges, attributes, mistakes)
-    return rule if name is None else RuleSyntax.model_validate({**_stated(rule), "change": (name,)})
+    return rule if name is None else RuleSyntax.model_validate({**_keys_written(rule), "change": (name,)})
 
 
 def _joined(
@@ -162,7 +162,7 @@ def _joined(
     return read_or_note(lambda: joined_attribute(attributes, mistakes.text.folder, edges), mistakes, span, what)
 
 
-def _stated(rule: RuleSyntax) -> dict[str, object]:
+def _keys_written(rule: RuleSyntax) -> dict[str, object]:
     return {key: getattr(rule, key) for key in rule.model_fields_set}
 
 
@@ -183,7 +183,7 @@ def listed_universe(tree: SyntaxTree, table: CsvTable | None, mistakes: Mistakes
 
     A table that lists the whole product in its order is that product.
     """
-    before = len(mistakes.found)
+    before = len(mistakes.all)
     declared = declared_attributes(tree, mistakes)
     if table is None:
         return None
@@ -191,7 +191,7 @@ def listed_universe(tree: SyntaxTree, table: CsvTable | None, mistakes: Mistakes
     try:
         _check_columns(tree, table, mistakes)
         attributes = tuple(declared.get(name) or _words(name, table) for name in table.header)
-        if len(mistakes.found) > before:
+        if len(mistakes.all) > before:
             return None
         combinations = math.prod(attribute.size for attribute in attributes)
         if combinations > MAX_COMBINATIONS:

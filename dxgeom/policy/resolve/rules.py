@@ -181,7 +181,7 @@ def resolve_rules(
     """
     found = []
     for number, broken, rule in zip(tree.rule_numbers, tree.broken_keys, tree.document.rules, strict=True):
-        before = len(mistakes.found)
+        before = len(mistakes.all)
         if mistakes.full:
             break
         context = _Context(tree, number, rule, public, mistakes)
@@ -193,7 +193,7 @@ def resolve_rules(
             context.note(*mistake)
         bounds = context.bounds(attributes)
         joint = context.joint(attributes, known)
-        if len(mistakes.found) == before:
+        if len(mistakes.all) == before:
             span = tree.span("rules", number)
             line, _ = mistakes.text.position(span.start)
             everything = rule.epsilon if rule.between else None

@@ -110,7 +110,7 @@ class Mistakes:
     """The mistakes found so far in one text. Only grows; nothing is raised before all phases had their say."""
 
     text: PolicyText
-    found: list[Diagnostic] = field(default_factory=list)
+    all: list[Diagnostic] = field(default_factory=list)
 
     def add(self, code: str, span: Span, message: str, advice: str = "") -> None:
         """Note one mistake; its code must be in the table, and the same mistake is noted once."""
@@ -123,17 +123,17 @@ class Mistakes:
         source = self.text.line_text(line) if paths is None else ""
         path = "" if paths is None else paths.at(span.start, span.end)
         mistake = Diagnostic(self.text.file, line, column, code, message, advice, source, path)
-        if mistake not in self.found:
-            self.found.append(mistake)
+        if mistake not in self.all:
+            self.all.append(mistake)
 
     @property
     def full(self) -> bool:
         """Whether so much is wrong that further mistakes are not worth finding."""
-        return len(self.found) >= MOST_REPORTED
+        return len(self.all) >= MOST_REPORTED
 
     def noted_at(self, code: str, span: Span) -> bool:
         """Whether a mistake of that code was noted at that place."""
-        return (code, self.text.position(span.start)) in {(one.code, (one.line, one.column)) for one in self.found}
+        return (code, self.text.position(span.start)) in {(one.code, (one.line, one.column)) for one in self.all}
 
     def __bool__(self) -> bool:
-        return bool(self.found)
+        return bool(self.all)

@@ -119,7 +119,7 @@ class _Writer:
     def _block(self, path: Path, data: Any, indent: str) -> None:
         """The value at a path, on lines of its own where the layout has them, else after what stands before it."""
         if isinstance(data, BaseModel):
-            data = _stated(data)
+            data = _keys_written(data)
         if path == ("rules",) and isinstance(data, list | tuple) and data:
             self._say("\n")
             for number, rule in enumerate(data):
@@ -148,7 +148,7 @@ class _Writer:
     def _flow(self, path: Path, data: Any) -> None:
         """The value at a path in brackets, on one line."""
         if isinstance(data, BaseModel):
-            data = _stated(data)
+            data = _keys_written(data)
         match data:
             case Mapping():
                 self._begin(path)
@@ -242,7 +242,7 @@ def _decimal(number: Fraction) -> str:
     return f"{'-' if number < 0 else ''}{(whole + decimals).lstrip('-0')}e-{len(decimals)}"
 
 
-def _stated(model: BaseModel) -> dict[str, Any]:
+def _keys_written(model: BaseModel) -> dict[str, Any]:
     """The keys that were stated: of an attribute its values first, then where these are from, then the others."""
     last = [*AttributeKeys.model_fields] if isinstance(model, AttributeKeys) else []
     known = [key for key in type(model).model_fields if key not in last] + sorted(last, key=lambda key: key != "from")

@@ -12,7 +12,7 @@ from dxgeom.policy.source.text import PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping, Node, kind_of
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader
 from dxgeom.queries.tasks.well_formed import well_formed
-from dxgeom.universe.tasks.asked import AskedTask
+from dxgeom.universe.tasks.questions import AskedTask
 from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -25,7 +25,7 @@ class _Read(NamedTuple):
     node: Node
     name: str
     share: Fraction | None
-    asked: AskedTask
+    question: AskedTask
     kind: TaskKind
 
 
@@ -44,7 +44,7 @@ def tasks_listed(entries: Sequence[Node], reader: TaskReader, source: PolicyText
     if reader.mistakes or len(read) < len(entries):
         return None
     even = Fraction(1, len(read))
-    parts = tuple(TaskWithShare(one.name, one.share or even, one.asked) for one in read)
+    parts = tuple(TaskWithShare(one.name, one.share or even, one.question) for one in read)
     return Tasks(parts, reader.universe, reader.queries.records, source)
 
 

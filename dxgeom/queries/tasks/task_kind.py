@@ -19,7 +19,7 @@ from dxgeom.queries.query_kind import Name
 from dxgeom.queries.tasks.well_formed import well_formed
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.tasks.asked import AskedTask
+from dxgeom.universe.tasks.questions import AskedTask
 from dxgeom.universe.universe import Universe
 
 STRICT: Final = ConfigDict(extra="forbid", frozen=True)

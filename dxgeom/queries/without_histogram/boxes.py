@@ -61,7 +61,7 @@ class BoxesReader:
     def workload(self, entries: Sequence[Node]) -> BoxQueries | None:
         """The boxes that the queries of a file ask for, in their order."""
         reader = QueryReader(ColumnReader(self.universe, self.mistakes), self.records)
-        asked = [one for entry in entries if (one := self._asked(entry, reader)) is not None]
+        asked = [one for entry in entries if (one := self._read_entry(entry, reader)) is not None]
         if self.mistakes:
             return None
         alike, free = all(one.importance == 1 for one in asked), all(one.error is None for one in asked)
@@ -77,7 +77,7 @@ class BoxesReader:
             self.mistakes.add("DX207" if isinstance(error, TooLarge) else "DX201", entries[0].span, str(error))
             return None
 
-    def _asked(self, entry: Node, reader: QueryReader) -> _Asked | None:
+    def _read_entry(self, entry: Node, reader: QueryReader) -> _Asked | None:
         found = reader.checked(entry)
         if found is None or not isinstance(entry, Mapping):
             return None

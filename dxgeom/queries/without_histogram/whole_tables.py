@@ -52,7 +52,7 @@ class TablesReader:
     def workload(self, entries: Sequence[Node]) -> MarginalQueries | None:
         """The tables that the queries of a file ask for, in their order."""
         reader = QueryReader(ColumnReader(self.universe, self.mistakes), self.records)
-        asked = [one for entry in entries if (one := self._asked(entry, reader)) is not None]
+        asked = [one for entry in entries if (one := self._read_entry(entry, reader)) is not None]
         if self.mistakes:
             return None
         columns = self._columns(asked)
@@ -82,7 +82,7 @@ class TablesReader:
             self.mistakes.add("DX207" if isinstance(error, TooLarge) else "DX201", entries[0].span, str(error))
             return None
 
-    def _asked(self, entry: Node, reader: QueryReader) -> _Asked | None:
+    def _read_entry(self, entry: Node, reader: QueryReader) -> _Asked | None:
         found = reader.checked(entry)
         if found is None:
             return None
@@ -103,10 +103,10 @@ class TablesReader:
             return None
         return _Asked(entry, tables, getattr(syntax, "importance", None) or Fraction(1), getattr(syntax, "error", None))
 
-    def _columns(self, asked: Sequence[_Asked]) -> dict[int, Groups] | None:
+    def _columns(self, entries: Sequence[_Asked]) -> dict[int, Groups] | None:
         """By attribute the column that tables are over, rising."""
         found: dict[int, Groups] = {}
-        for one in asked:
+        for one in entries:
             for own in itertools.chain.from_iterable(one.tables):
                 if found.setdefault(own.axis, own).column != own.column:
                     message = f"tables are over {shown(found[own.axis].title)} and {shown(own.title)} of one attribute"
@@ -132,9 +132,9 @@ def _entries(queries: MarginalQueries) -> Iterator[dict[str, Any]]:
     def said(table: int) -> tuple[bool, dict[str, str]]:
         more = {} if queries.importance is None else {"importance": _decimal(queries.importance[table])}
         wanted = queries.errors[table] if queries.errors else None
-        return not queries.asked[table], {**more, **({} if wanted is None else {"error": _decimal(wanted)})}
+        return not queries.attribute_sets[table], {**more, **({} if wanted is None else {"error": _decimal(wanted)})}
 
-    for (total, more), tables in itertools.groupby(range(len(queries.asked)), said):
+    for (total, more), tables in itertools.groupby(range(len(queries.attribute_sets)), said):
         yield {"count": "true", **more} if total else {"marginals": _groups(queries, [*tables]), **more}
 
 
@@ -145,7 +145,7 @@ def _decimal(number: Fraction) -> str:
 
 
 def _groups(queries: MarginalQueries, tables: list[int]) -> Any:
-    asked = [queries.asked[table] for table in tables]
+    asked = [queries.attribute_sets[table] for table in tables]
     ways, columns = len(asked[0]), sorted({place for one in asked for place in one})
     if len(asked) > 1 and asked == [*itertools.combinations(columns, ways)]:
         return {"ways": str(ways), "of": [queries.column_titles[place] for place in columns]}

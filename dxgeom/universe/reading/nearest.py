@@ -48,7 +48,7 @@ class Nearest:
         return codes
 
     @property
-    def told(self) -> str:
+    def outside_words(self) -> str:
         """What a row must be, for a person whose row is none."""
         return f"which is not within {self.at_most:g} {self.unit} of any of"
 

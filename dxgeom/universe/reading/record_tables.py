@@ -27,11 +27,11 @@ def columns_of_records(universe: Universe, counts: NDArray[np.int64]) -> dict[st
 
 
 def _cells(attribute: Attribute, codes: NDArray[Any]) -> list[Any]:
-    told = [*_told(attribute), *([None] if attribute.missing is not None else [])]
+    told = [*_cells_of_values(attribute), *([None] if attribute.missing is not None else [])]
     return [told[code] for code in codes.tolist()]
 
 
-def _told(attribute: Attribute) -> list[Any]:
+def _cells_of_values(attribute: Attribute) -> list[Any]:
     """What a cell says of each value."""
     column = attribute.present.columns[0]
     if not isinstance(column, NumberColumn):

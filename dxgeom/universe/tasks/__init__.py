@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.universe.tasks.asked import (
+    from dxgeom.universe.tasks.questions import (
         AskedTask as AskedTask,
         DatabaseTask as DatabaseTask,
         FitTask as FitTask,

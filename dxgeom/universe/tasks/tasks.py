@@ -9,7 +9,7 @@ from typing import final
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.sealed import cached_property, canonical_digest
-from dxgeom.universe.tasks.asked import AskedTask
+from dxgeom.universe.tasks.questions import AskedTask
 from dxgeom.universe.universe import Universe
 
 
@@ -20,7 +20,7 @@ class TaskWithShare:
 
     name: str
     share: Fraction
-    asked: AskedTask
+    question: AskedTask
 
 
 @final
@@ -56,5 +56,5 @@ class Tasks:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of everything that is asked."""
-        asked = [(part.name, str(part.share), part.asked.word, part.asked.fingerprint) for part in self.parts]
+        asked = [(part.name, str(part.share), part.question.word, part.question.fingerprint) for part in self.parts]
         return canonical_digest("tasks", asked)

@@ -159,15 +159,15 @@ def marginals(universe: Universe, groups: Sequence[Sequence[str]]) -> list[Named
     return made
 
 
-def boxes(universe: Universe, asked: Sequence[Box]) -> list[NamedTable]:
+def boxes(universe: Universe, ranges_of_boxes: Sequence[Box]) -> list[NamedTable]:
     """The counts in boxes, a table for those that restrict the same attributes.
 
     Raises: UnsupportedCombination for an unknown attribute, a box without attributes, or codes outside or in the wrong
     order; TooLarge.
     """
     together: dict[tuple[str, ...], list[Box]] = {}
-    require(asked, Iterable, "boxes", _BOXES)
-    for box in asked:
+    require(ranges_of_boxes, Iterable, "boxes", _BOXES)
+    for box in ranges_of_boxes:
         require(box, Mapping, "boxes", _BOXES)
         if not box:
             raise UnsupportedCombination("a box restricts one or more attributes")

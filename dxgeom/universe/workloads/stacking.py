@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dxgeom.universe.weight_tables import WeightTables, below, over_layout
 
 if TYPE_CHECKING:
-    from dxgeom.universe.numbers.asked_ratio import AskedRatio
+    from dxgeom.universe.numbers.ratio_query import AskedRatio
     from dxgeom.universe.queries import LinearQueries
 
 

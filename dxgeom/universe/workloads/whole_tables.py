@@ -36,14 +36,14 @@ class MarginalQueries:
     """Counts in every cell of some marginal tables, of a universe of any size.
 
     ``columns``: of each attribute that some table is over, rising by its place, the values that are told apart.
-    ``asked``: the tables, each as rising places in ``columns``; a cell's last attribute runs fastest. ``importance``
-    (tables,): what squared errors in a table count; None for all alike. ``errors`` (tables,): the root mean squared
-    error that its answers may have, None for any. ``records``: their public number, where it is stated.
+    ``attribute_sets``: the tables, each as rising places in ``columns``; a cell's last attribute runs fastest.
+    ``importance`` (tables,): what squared errors in a table count; None for all alike. ``errors`` (tables,): the root
+    mean squared error that its answers may have, None for any. ``records``: their public number, where it is stated.
     """
 
     universe: Universe
     columns: tuple[Groups, ...] = field(repr=False)
-    asked: tuple[tuple[int, ...], ...] = field(repr=False)
+    attribute_sets: tuple[tuple[int, ...], ...] = field(repr=False)
     importance: tuple[Fraction, ...] | None = field(default=None, repr=False)
     errors: tuple[Fraction | None, ...] = field(default=(), repr=False)
     records: int | None = None
@@ -53,20 +53,24 @@ class MarginalQueries:
             self.universe.listed is None, "whole tables of counts are over attributes, not over a table of records"
         )
         require_columns(self.universe, self.columns)
-        _require(len(self.asked) > 0, "a workload has at least one table")
-        _require(len(set(self.asked)) == len(self.asked), "each table is asked for once")
-        rising = all(list(one) == sorted(set(one)) and set(one) <= {*range(len(self.columns))} for one in self.asked)
+        _require(len(self.attribute_sets) > 0, "a workload has at least one table")
+        _require(len(set(self.attribute_sets)) == len(self.attribute_sets), "each table is asked for once")
+        rising = all(
+            list(one) == sorted(set(one)) and set(one) <= {*range(len(self.columns))} for one in self.attribute_sets
+        )
         _require(rising, "a table is over different attributes")
         few = [one.column for one in self.columns if len(one.words) < 2]
         _require(not few, f"an attribute of one value tells nothing: leave out {', '.join(map(shown, few))}")
         fits = self.importance is None or (
-            len(self.importance) == len(self.asked) and all(map(acceptable, self.importance))
+            len(self.importance) == len(self.attribute_sets) and all(map(acceptable, self.importance))
         )
         _require(fits, "'importance' has one positive number for each table, from 1e-30 to 1e30, or is left out")
-        fits = len(self.errors) in (0, len(self.asked)) and all(one is None or acceptable(one) for one in self.errors)
+        fits = len(self.errors) in (0, len(self.attribute_sets)) and all(
+            one is None or acceptable(one) for one in self.errors
+        )
         _require(fits, "'errors' has one positive number, from 1e-30 to 1e30, or None for each table, or is left out")
-        if len(self.asked) > MOST_TABLES:
-            raise TooLarge(f"at most {MOST_TABLES:,} tables are asked for at once, found {len(self.asked):,}")
+        if len(self.attribute_sets) > MOST_TABLES:
+            raise TooLarge(f"at most {MOST_TABLES:,} tables are asked for at once, found {len(self.attribute_sets):,}")
 
     @classmethod
     def of(
@@ -140,7 +144,7 @@ class MarginalQueries:
     @cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Of each table, the number of values of its attributes."""
-        return tuple(tuple(self.sizes[place] for place in one) for one in self.asked)
+        return tuple(tuple(self.sizes[place] for place in one) for one in self.attribute_sets)
 
     @cached_property
     def count(self) -> int:
@@ -154,7 +158,7 @@ class MarginalQueries:
 
     def titles(self, table: int) -> tuple[str, ...]:
         """The columns that a table is over."""
-        return tuple(self.column_titles[place] for place in self.asked[table])
+        return tuple(self.column_titles[place] for place in self.attribute_sets[table])
 
     @cached_property
     def column_titles(self) -> tuple[str, ...]:
@@ -168,7 +172,7 @@ class MarginalQueries:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What each table is called."""
-        return tuple(", ".join(self.titles(table)) or _EVERYBODY for table in range(len(self.asked)))
+        return tuple(", ".join(self.titles(table)) or _EVERYBODY for table in range(len(self.attribute_sets)))
 
     def table(self, name: str | Sequence[str]) -> int:
         """The place of a table, by its name or the columns that it is over, in any order.
@@ -183,13 +187,13 @@ class MarginalQueries:
 
     @cached_property
     def _by_columns(self) -> dict[frozenset[str], int]:
-        return {frozenset(self.titles(place)): place for place in range(len(self.asked))}
+        return {frozenset(self.titles(place)): place for place in range(len(self.attribute_sets))}
 
     def labels(self, table: int) -> dict[str, list[str]]:
         """Of every cell of a table, the value of each of its columns, cell by cell."""
         shape = self.shapes[table]
         places = np.indices(shape).reshape(len(shape), math.prod(shape))
-        own = [self.columns[place] for place in self.asked[table]]
+        own = [self.columns[place] for place in self.attribute_sets[table]]
         return {
             title: [one.words[code] for code in codes.tolist()]
             for title, one, codes in zip(self.titles(table), own, places, strict=True)
@@ -199,7 +203,7 @@ class MarginalQueries:
     def fingerprint(self) -> str:
         """SHA-256 of what is asked: the records, the values told apart, the tables and what they count."""
         columns: list[Any] = [part for one in self.columns for part in (one.axis, one.column, one.words, one.codes)]
-        flat = np.array([place for one in self.asked for place in (*one, -1)], dtype=np.int64)
+        flat = np.array([place for one in self.attribute_sets for place in (*one, -1)], dtype=np.int64)
         return canonical_digest("whole tables", self.universe.digest, columns, flat, self.importance, self.errors)
 
 

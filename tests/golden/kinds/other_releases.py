@@ -164,7 +164,7 @@ def disjoint(path: Path) -> None:
             policy_name="clinic",
             budget=Fraction(1),
             data_set=month,
-            currency="concentrated",
+            privacy_measure="concentrated",
         ) as opened:
             opened.store(opened.charge(Fraction(1, 2), purpose=edition, plan_fingerprint="p"), '{"answer": 3}')
 

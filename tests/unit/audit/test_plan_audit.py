@@ -339,7 +339,7 @@ def test_the_leak_that_there_once_was_is_seen(monkeypatch):
 
 def test_the_audit_shares_no_code_with_the_proof():
     """None of its files names what proved the noise; what is imported elsewhere on the way is data and laws."""
-    banned = ("witness", "measured", "containment", "exact_loads", "loads", "scales", "recognised", "promise")
+    banned = ("witness", "measured", "containment", "exact_loads", "loads", "scales", "recognised", "distance_bounds")
     for path in Path(ROOT / "dxgeom" / "audit" / "plans").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("dxgeom.mechanisms"):

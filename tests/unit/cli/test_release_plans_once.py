@@ -31,7 +31,7 @@ DOORS = {
     "dxgeom.planner.choose": ("plan", "plan_of_answers", "objective_of"),
     "dxgeom.planner.quantile_plan": ("choice_between",),
     "dxgeom.planner.comparing.comparison": ("build",),
-    "dxgeom.planner.comparing.considered": ("build",),
+    "dxgeom.planner.comparing.candidate_names": ("build",),
 }
 """Where planning is entered, a candidate is built, and a form of quantiles chosen, by module."""
 

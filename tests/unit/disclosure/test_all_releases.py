@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
-from dxgeom.disclosure.all_releases import Told, disclosed_loss, told
+from dxgeom.disclosure.all_releases import DisclosedLoss, disclosed_loss
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.history import read_ledger
 from dxgeom.ledger.ledger import Ledger
@@ -33,7 +33,7 @@ def policy(attributes: str, *rules: str, name: str = "p", more: str = "") -> Pol
     return parse_policy(f"policy: {name}\nuniverse: {{attributes: {{{attributes}}}}}\nrules:\n{lines}{more}")
 
 
-def told_by(folder: Path, target: Policy, releases: Sequence[tuple[Policy, Fraction]], **more: Any) -> Told:
+def told_by(folder: Path, target: Policy, releases: Sequence[tuple[Policy, Fraction]], **more: Any) -> DisclosedLoss:
     path = folder / f"{random.random()}.db"
     for released, spend in releases:
         with Ledger.open(
@@ -53,7 +53,7 @@ WORDS = policy("a: [x, y, z], b: [u, v]", "change: a, epsilon: 1", "change: b, e
 def test_one_policys_releases_add_up_to_its_own_distances(tmp_path: Path) -> None:
     found = told_by(tmp_path, WORDS, [(WORDS, Fraction(1, 4)), (WORDS, Fraction(1, 4))])
     assert found.exact
-    assert [(one.name, one.told, one.allowed, one.lines) for one in found.attributes] == [
+    assert [(one.name, one.disclosed_loss, one.allowed, one.lines) for one in found.attributes] == [
         ("a", 0.5, 1.0, (4,)),
         ("b", 0.25, 0.5, (5,)),
     ]
@@ -69,8 +69,8 @@ def test_another_policy_over_the_same_records_adds_its_own_distances(tmp_path: P
     i, j = (WORDS.universe.index({"a": a, "b": "u"}) for a in pair)
     exact = sum(float(one.metric.distance(i, j)) / 2 for one in (WORDS, other))
     assert found.exact
-    assert found.attributes[0].told == pytest.approx(exact, rel=1e-3)
-    assert found.attributes[1].told == 1.25
+    assert found.attributes[0].disclosed_loss == pytest.approx(exact, rel=1e-3)
+    assert found.attributes[1].disclosed_loss == 1.25
 
 
 def test_presence_was_told_exactly_as_soon_as_one_release_did_not_hide_it(tmp_path: Path) -> None:
@@ -87,17 +87,17 @@ def test_columns_that_the_policy_lacks_are_free(tmp_path: Path) -> None:
     wider = policy("a: [x, y, z], c: [s, t]", "change: a, epsilon: 1", "change: c, epsilon: 4")
     found = told_by(tmp_path, WORDS, [(wider, Fraction(1, 2))])
     assert not found.exact
-    assert [one.told for one in found.attributes] == [2.5, 2.0]
+    assert [one.disclosed_loss for one in found.attributes] == [2.5, 2.0]
     assert (found.hidden, found.of_any) == (2, 2.5)
 
 
 def test_a_value_that_another_policy_refuses_was_told_to_be_nobodys(tmp_path: Path) -> None:
     fewer = policy("a: [x, y]", "change: a, epsilon: 1")
     found = told_by(tmp_path, WORDS, [(fewer, Fraction(1, 2))])
-    assert found.attributes[0].told == math.inf
+    assert found.attributes[0].disclosed_loss == math.inf
     assert found.attributes[0].pair is not None and "z" in found.attributes[0].pair
     hiding = policy("a: [x, y]", "change: a, epsilon: 1", "presence: true, epsilon: 2")
-    assert told_by(tmp_path, WORDS, [(hiding, Fraction(1, 2))]).attributes[0].told == 1
+    assert told_by(tmp_path, WORDS, [(hiding, Fraction(1, 2))]).attributes[0].disclosed_loss == 1
 
 
 def test_nothing_was_told_where_nothing_was_released(tmp_path: Path) -> None:
@@ -117,13 +117,11 @@ def test_editions_with_other_people_are_asked_about_one_by_one(tmp_path: Path) -
         ) as ledger:
             ledger.charge(Fraction(spend), purpose="", plan_fingerprint="p")
     history = read_ledger(path)
-    assert disclosed_loss(history, WORDS, edition="1").attributes[0].told == 0.5
-    assert disclosed_loss(history, WORDS, edition="2").attributes[0].told == 0.25
+    assert disclosed_loss(history, WORDS, edition="1").attributes[0].disclosed_loss == 0.5
+    assert disclosed_loss(history, WORDS, edition="2").attributes[0].disclosed_loss == 0.25
     assert disclosed_loss(history, WORDS, edition="3").spends == ()
     with pytest.raises(UnsupportedCombination, match="--edition"):
         disclosed_loss(history, WORDS)
-    with pytest.warns(DeprecationWarning, match="disclosed_loss"):
-        assert told(history, WORDS, edition="1") == disclosed_loss(history, WORDS, edition="1")
 
 
 def test_what_cannot_be_compared_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -149,7 +147,7 @@ def test_records_that_a_table_lists_are_compared_as_a_whole(tmp_path: Path) -> N
     two = parse_policy(f"policy: two\n{head}  - {{change: a, epsilon: 0.5}}\n", folder=tmp_path)
     found = told_by(tmp_path, one, [(one, Fraction(1, 2)), (two, Fraction(1, 4))])
     (records,) = found.attributes
-    assert (found.exact, records.name, records.told, records.allowed) == (True, "records", 1.5, 2)
+    assert (found.exact, records.name, records.disclosed_loss, records.allowed) == (True, "records", 1.5, 2)
     assert records.pair in {("x, u", "y, v"), ("y, v", "y, u")}
 
 
@@ -157,13 +155,13 @@ def test_policies_that_read_a_free_column_differently_add_up_one_by_one(tmp_path
     numbers = policy("c: {range: [0, 9], step: 1}", "change: c, epsilon: 1")
     words = policy("c: [u, v]", "change: c, epsilon: 3")
     found = told_by(tmp_path, WORDS, [(numbers, Fraction(1, 2)), (words, Fraction(1, 2))])
-    assert [one.told for one in found.attributes] == [2, 2]
+    assert [one.disclosed_loss for one in found.attributes] == [2, 2]
 
 
 def test_an_attribute_of_very_many_values_is_bounded_without_naming_a_pair(tmp_path: Path) -> None:
     large = policy("a: {range: [0, 5000], step: 1}", "change: a, epsilon: 1, per: 1000")
     (one,) = told_by(tmp_path, large, [(large, Fraction(1))]).attributes
-    assert one.pair is None and 5 <= one.told <= 10 * UP
+    assert one.pair is None and 5 <= one.disclosed_loss <= 10 * UP
 
 
 def random_policy(chance: random.Random, number: int) -> Policy:
@@ -254,7 +252,7 @@ def test_no_raw_rows_were_told_apart_by_more_than_is_said(tmp_path: Path, seed: 
     least = supremum(target, releases, chance)
     assert found.of_any >= least["any"] * (1 - 1e-9)
     for one in found.attributes:
-        assert one.told >= least[one.name] * (1 - 1e-9)
+        assert one.disclosed_loss >= least[one.name] * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -283,7 +281,7 @@ def test_where_all_policies_have_the_same_records_the_supremum_is_exact(tmp_path
     assert found.of_any >= total.max() * (1 - 1e-9)
     for place, each in enumerate(found.attributes):
         most = total[differing[place] & (differing.sum(axis=0) == 1)].max()
-        assert most * (1 - 1e-9) <= each.told <= most * UP
+        assert most * (1 - 1e-9) <= each.disclosed_loss <= most * UP
 
 
 def test_the_command_says_it_in_words_and_as_json(tmp_path: Path) -> None:
@@ -329,7 +327,7 @@ def test_policies_are_kept_in_the_ledger_with_their_files(tmp_path: Path) -> Non
     history = read_ledger(path)
     assert Policy.from_stated(history.documents[1]).fingerprint == kept.fingerprint
     target = policy("a: [x, y, z], b: [u, v]", "change: a, epsilon: 1", "change: b, epsilon: 0.5")
-    assert [one.told for one in disclosed_loss(history, target).attributes] == [0.75, 1]
+    assert [one.disclosed_loss for one in disclosed_loss(history, target).attributes] == [0.75, 1]
     assert json.loads(history.documents[1])["files"] == {"edges.csv": "from,to,epsilon\nx,y,1\ny,z,2\n"}
 
 
@@ -348,7 +346,7 @@ def monthly_ledger(path: Path, target: Policy, fingerprints: Sequence[str]) -> L
         policy_fingerprint=target.fingerprint,
         policy_name=target.name,
         budget=target.budget,
-        currency=target.privacy,
+        privacy_measure=target.privacy,
     )
     for fingerprint in fingerprints:
         ledger.charge(Fraction(1, 4), purpose="", plan_fingerprint=fingerprint)
@@ -360,7 +358,7 @@ def test_many_releases_under_one_policy_are_told_as_a_curve(tmp_path: Path) -> N
         noises = {"g": "gaussian", "l": "pure"}
         known, unknown = (ledger.disclosed_loss(MONTHLY, noises=one) for one in (noises, {}))
         assert known == disclosed_loss(read_ledger(tmp_path / "a.db"), MONTHLY, noises=noises)
-    assert isinstance(known, Told) and isinstance(unknown, Told)
+    assert isinstance(known, DisclosedLoss) and isinstance(unknown, DisclosedLoss)
     curve, plain = known.curve, unknown.curve
     assert curve is not None and plain is not None
     assert (len(curve.pure), len(curve.gaussian), len(plain.concentrated)) == (6, 6, 12)
@@ -383,7 +381,7 @@ def test_pure_releases_have_a_curve_once_it_says_more_than_their_sum(tmp_path: P
             assert few.told(pure).lines() == few.disclosed_loss(pure).lines()
     with monthly_ledger(tmp_path / "many.db", pure, ["p"] * 300) as many:
         found = many.disclosed_loss(pure)
-    assert isinstance(found, Told) and found.curve is not None and found.of_any == 15
+    assert isinstance(found, DisclosedLoss) and found.curve is not None and found.of_any == 15
     assert found.curve.at(0.2).ceiling == pytest.approx(15)
     assert found.curve.points[0].epsilon < 4.5
     assert "all releases together as a curve (300 with pure noise)" in "\n".join(found.lines())

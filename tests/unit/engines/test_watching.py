@@ -30,13 +30,13 @@ from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.universe import Universe
 
 WORDS = Universe((CategoricalAttribute("w", ("x", "y")),))
-Told = list[tuple[str, float | None]]
+DisclosedLoss = list[tuple[str, float | None]]
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+def told(monkeypatch: pytest.MonkeyPatch) -> DisclosedLoss:
     """What is said of work, from its first moment on."""
-    said: Told = []
+    said: DisclosedLoss = []
     monkeypatch.setattr(watching, "PATIENCE", 0.0)
     monkeypatch.setattr(watching, "_POLLED", 0.0005)
     monkeypatch.setattr(
@@ -69,19 +69,19 @@ def watched(watch: Watch, secret: bool = False, work: Callable[[], Any] = lambda
         (None, Extent(size=1200), False, "1.2 kB"),
     ],
 )
-def test_how_far_work_is(told: Told, fraction: float | None, extent: Extent, secret: bool, words: str) -> None:
+def test_how_far_work_is(told: DisclosedLoss, fraction: float | None, extent: Extent, secret: bool, words: str) -> None:
     assert watched(Watch(lambda: fraction, lambda: None, extent), secret, lambda: time.sleep(0.05) or 7) == 7
     assert set(told) == {(words, fraction)}
 
 
-def test_short_work_says_nothing_and_neither_does_any_that_nobody_asked_about(told: Told) -> None:
+def test_short_work_says_nothing_and_neither_does_any_that_nobody_asked_about(told: DisclosedLoss) -> None:
     assert Watch(lambda: 0.5, lambda: None, Extent(1)).done(lambda: time.sleep(0.05) or 7) == 7
     watching.PATIENCE = 2.0
     watched(Watch(lambda: 0.5, lambda: None, Extent(1)))
     assert told == []
 
 
-def test_what_flows_by_is_counted(told: Told) -> None:
+def test_what_flows_by_is_counted(told: DisclosedLoss) -> None:
     watch = Watch(lambda: None, lambda: None, Extent())
     flow = watch.noting(pa.table({"n": np.arange(10_000)}).to_reader(1000))
     watched(watch, False, lambda: ([batch.num_rows for batch in flow], time.sleep(0.05)))
@@ -95,7 +95,7 @@ def test_what_work_raises_is_raised_where_it_is_waited_for() -> None:
     assert list(watch.each(lambda: "abc")) == ["a", "b", "c"]
 
 
-def test_interrupted_work_is_ended_before_anybody_hears_of_it(told: Told) -> None:
+def test_interrupted_work_is_ended_before_anybody_hears_of_it(told: DisclosedLoss) -> None:
     begun, ended, gone = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
@@ -113,7 +113,7 @@ def test_interrupted_work_is_ended_before_anybody_hears_of_it(told: Told) -> Non
     assert gone.is_set()
 
 
-def test_a_file_says_how_much_of_it_is_read(told: Told, tmp_path: Path) -> None:
+def test_a_file_says_how_much_of_it_is_read(told: DisclosedLoss, tmp_path: Path) -> None:
     path = parquet(tmp_path)
     histogram_of_table(path, WORDS)
     size = path.stat().st_size / 1e6
@@ -124,7 +124,9 @@ def test_a_file_says_how_much_of_it_is_read(told: Told, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", ["once", "rows", "single"])
-def test_where_people_have_many_rows_no_more_than_a_fraction_is_shown(told: Told, tmp_path: Path, count: Any) -> None:
+def test_where_people_have_many_rows_no_more_than_a_fraction_is_shown(
+    told: DisclosedLoss, tmp_path: Path, count: Any
+) -> None:
     rows = parquet(tmp_path)
     if count == "single":
         pq.write_table(pa.table({"w": ["x"] * 500_000, "who": np.arange(500_000)}), rows)
@@ -137,7 +139,7 @@ def test_where_people_have_many_rows_no_more_than_a_fraction_is_shown(told: Told
     assert told and {words for words, _ in told} == {""}
 
 
-def test_rows_that_may_be_absent_are_not_counted_either(told: Told, tmp_path: Path) -> None:
+def test_rows_that_may_be_absent_are_not_counted_either(told: DisclosedLoss, tmp_path: Path) -> None:
     policy = dx.parse_policy(
         "{policy: p, universe: {attributes: {w: [x, y]}}, "
         "rules: [{change: w, epsilon: 1}, {presence: true, epsilon: 1}]}"
@@ -210,7 +212,7 @@ def test_an_interrupted_query_of_postgres_is_ended_there(postgres: Any, impatien
 
 
 @pytest.mark.service("postgres")
-def test_postgres_says_how_large_its_tables_seem_unless_people_have_them(postgres: Any, told: Told) -> None:
+def test_postgres_says_how_large_its_tables_seem_unless_people_have_them(postgres: Any, told: DisclosedLoss) -> None:
     tables = PostgresTables(postgres)
     tables.execute("CREATE TABLE many AS SELECT 'x' AS w, i AS who FROM generate_series(1, 200000) i")
     tables.execute("ANALYZE many")
@@ -235,7 +237,7 @@ def test_interrupted_work_on_spark_is_ended_there(spark: Any, impatient: None) -
 
 
 @pytest.mark.service("spark")
-def test_spark_says_how_many_of_its_tasks_are_done(spark: Any, told: Told) -> None:
+def test_spark_says_how_many_of_its_tasks_are_done(spark: Any, told: DisclosedLoss) -> None:
     frame = spark.range(20_000_000, numPartitions=20).selectExpr("CASE WHEN id % 2 = 0 THEN 'x' ELSE 'y' END AS w")
     assert histogram_of_table(frame, WORDS).counts.tolist() == [10_000_000] * 2
     fractions = [fraction for _, fraction in told if fraction is not None]

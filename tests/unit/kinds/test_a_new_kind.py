@@ -73,7 +73,7 @@ def test_its_words_are_in_the_schema_and_mistakes_in_them_have_places():
 
 
 def test_what_it_does_not_heed_is_refused(plan):
-    mode, counts = (part.asked for part in plan.tasks.parts)
+    mode, counts = (part.question for part in plan.tasks.parts)
     with pytest.raises(dx.UnsupportedCombination, match="a plan of a mode heeds nothing of this, and not 'objective'"):
         dx.plan(plan.metric, mode, objective="max")
     assert dx.plan(plan.metric, mode).fingerprint == plan.parts[0].fingerprint

@@ -47,7 +47,7 @@ def test_a_query_on_a_database_is_answered_under_every_metric(of, under):
     secrets = plan_answer(policy, {"answer": "truncated_geometric", "of": of}, spend=1).secrets
     wanted = {"sum": 9, "average": average([4, None, 5])}.get(str(of), percentile([4, None, 5], 50))
     assert secrets.label(secrets.index_of("4, absent, 5")) == str(wanted)
-    assert answer(policy, {"answer": "staircase", "of": of}, [4, None, 5], ledger=":memory:", spend=1).answer.told
+    assert answer(policy, {"answer": "staircase", "of": of}, [4, None, 5], ledger=":memory:", spend=1).answer.in_words
 
 
 def test_values_of_a_database_are_multiples_of_its_step():

@@ -54,7 +54,7 @@ def test_a_task_is_planned_rehearsed_released_and_found_again(policy, task, secr
     released = plan.release(secret, ledger=file, id="one")
     assert (released.spent, released.remaining) == (Fraction(1, 2), policy.budget - Fraction(1, 2))
     assert released.as_dict()["answer"] == released.answer.as_dict()
-    assert released.answer.told
+    assert released.answer.in_words
     again = answer(policy, task, secret, ledger=file, spend="0.5", id="one")
     assert again.repeated
     assert again.answer == released.answer

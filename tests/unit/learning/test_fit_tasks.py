@@ -46,7 +46,7 @@ def asked(*tasks, policy=POLICY):
 
 
 def test_a_fit_names_a_model_a_response_and_what_it_is_told_from():
-    first, second, third = (part.asked for part in asked(LINEAR, LOGISTIC, {"fit": {"linear": "pay"}}).parts)
+    first, second, third = (part.question for part in asked(LINEAR, LOGISTIC, {"fit": {"linear": "pay"}}).parts)
     assert isinstance(first, FitTask)
     assert (first.model, first.response, first.by, first.ridge) == ("linear", "pay", ("age", "word"), None)
     assert (second.model, second.response, second.by, second.ridge) == ("logistic", "rich", ("pay",), 2)

@@ -69,14 +69,14 @@ def test_an_account_that_is_there_by_its_fingerprint_stays_its_own(tmp_path: Pat
 
 def test_a_second_account_on_the_same_data_is_announced_everywhere(tmp_path: Path) -> None:
     place = tmp_path / "a.db"
-    assert "accounts" not in released(place, policy(), "0.5").booking.warning
+    assert "accounts" not in released(place, policy(), "0.5").receipt.warning
     second = released(place, policy([RULES[0], {"change": "city", "epsilon": 3}]), "0.25", id="again")
     said = (
         "2 accounts for the same data, each policy its own; together they have spent 0.75, and may spend 2, which noth"
     )
-    assert said in second.booking.warning and said in second.as_dict()["ledger"]["warning"]
+    assert said in second.receipt.warning and said in second.as_dict()["ledger"]["warning"]
     again = released(place, policy([RULES[0], {"change": "city", "epsilon": 3}]), "0.25", id="again")
-    assert again.repeated and again.booking.warning == second.booking.warning
+    assert again.repeated and again.receipt.warning == second.receipt.warning
     shown = CliRunner().invoke(app, ["ledger", "show", str(place)])
     assert f"together   this ledger has {said[:13]}" in shown.stdout and "0.75" in shown.stdout
     document = json.loads(CliRunner().invoke(app, ["ledger", "show", str(place), "--format", "json"]).stdout)
@@ -88,7 +88,7 @@ def test_the_data_sets_own_budget_is_what_several_accounts_may_spend(tmp_path: P
     place = tmp_path / "a.db"
     released(place, policy(budget=1), "0.5")
     second = policy([RULES[0], {"change": "city", "epsilon": 3}], budget=1)
-    assert "may spend 1, as the data set's own budget has it" in released(place, second, "0.25").booking.warning
+    assert "may spend 1, as the data set's own budget has it" in released(place, second, "0.25").receipt.warning
     with pytest.raises(BudgetExceeded, match="for all policies together"):
         released(place, second, "0.5")
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, LedgerError, UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.privacy.currencies import CONCENTRATED, PURE, currency_of
+from dxgeom.privacy.measures import CONCENTRATED, PURE, privacy_measure_of
 
-POLICY = {"policy_fingerprint": "a" * 64, "policy_name": "clinic", "budget": Fraction(1), "currency": CONCENTRATED}
+POLICY = {"policy_fingerprint": "a" * 64, "policy_name": "clinic", "budget": Fraction(1)}
+POLICY["privacy_measure"] = CONCENTRATED
 
 
 def opened(path: Path | str, **changes: Any) -> Ledger:
@@ -36,7 +37,7 @@ def test_squares_add_up_exactly_and_what_remains_is_the_root_of_what_is_left(tmp
     with opened(tmp_path / "a.db") as again:
         assert [entry.counted_remaining for entry in again.entries()] == [Fraction("0.64"), 0]
     (account,) = dx.ledger.read_ledger(tmp_path / "a.db").accounts
-    assert account.currency == CONCENTRATED
+    assert account.privacy_measure == CONCENTRATED
 
 
 @settings(max_examples=60, deadline=None)
@@ -102,25 +103,25 @@ def test_parts_of_an_account_add_up_in_squares_too() -> None:
 @pytest.mark.parametrize(("first", "second"), [(PURE, CONCENTRATED), (CONCENTRATED, PURE)])
 def test_a_ledger_has_the_currency_of_its_first_account(tmp_path: Path, first: str, second: str) -> None:
     data_set = dx.ledger.DataSet("visits")
-    with opened(tmp_path / "a.db", currency=first, data_set=data_set) as ledger:
+    with opened(tmp_path / "a.db", privacy_measure=first, data_set=data_set) as ledger:
         charged(ledger, "0.5")
     with pytest.raises(LedgerError, match=f"it counts {first} privacy from its first entry on"):
-        opened(tmp_path / "a.db", currency=second, data_set=data_set, policy_fingerprint="b" * 64)
+        opened(tmp_path / "a.db", privacy_measure=second, data_set=data_set, policy_fingerprint="b" * 64)
     with pytest.raises(LedgerError, match="privacy"):
-        opened(tmp_path / "a.db", currency=second, data_set=data_set)
-    with opened(tmp_path / "a.db", currency=first, data_set=data_set, policy_fingerprint="b" * 64) as ledger:
+        opened(tmp_path / "a.db", privacy_measure=second, data_set=data_set)
+    with opened(tmp_path / "a.db", privacy_measure=first, data_set=data_set, policy_fingerprint="b" * 64) as ledger:
         charged(ledger, "0.5")
-    assert [one.currency for one in dx.ledger.read_ledger(tmp_path / "a.db").accounts] == [first, first]
+    assert [one.privacy_measure for one in dx.ledger.read_ledger(tmp_path / "a.db").accounts] == [first, first]
 
 
 def test_an_unknown_currency_is_refused() -> None:
     with pytest.raises(UnsupportedCombination, match="'pure' or 'concentrated'"):
-        opened(":memory:", currency="approximate")
+        opened(":memory:", privacy_measure="approximate")
 
 
 @given(st.fractions(min_value=Fraction(1, 10**40), max_value=10**40))
 def test_roots_are_rounded_the_way_their_names_say(counted: Fraction) -> None:
-    currency = currency_of(CONCENTRATED)
+    currency = privacy_measure_of(CONCENTRATED)
     below, above = currency.spend_below(counted), currency.spend_above(counted)
     assert below**2 <= counted <= above**2
     assert above - below <= above / 10**13

@@ -206,7 +206,7 @@ def test_what_each_answer_is_about_is_kept(as_weights, tmp_path):
 
 
 def test_more_weights_than_a_file_holds_are_refused_with_the_way_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("dxgeom.plan_files.asked.MOST_NUMBERS", 20)
+    monkeypatch.setattr("dxgeom.plan_files.queries_data.MOST_NUMBERS", 20)
     policy = dx.load_policy(policy_file("clinic"))
     plan = dx.plan(policy.compile(), next(made_in_python(policy)))
     with pytest.raises(dx.TooLarge, match="write them as a queries file"):

@@ -139,6 +139,6 @@ def test_what_changed_between_two_plans_is_told(plan, policy, document, tmp_path
 
 
 def test_queries_made_by_hand_are_not_written(policy, plan, tmp_path):
-    by_hand = QuantileQueries(plan.queries.asked, policy.universe, 50)
+    by_hand = QuantileQueries(plan.queries.questions, policy.universe, 50)
     with pytest.raises(dx.UnsupportedCombination, match="queries that were read"):
         dx.save_plan(dx.plan(policy.compile(), by_hand), tmp_path / "p.json", policy=policy)

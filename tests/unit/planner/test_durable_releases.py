@@ -15,7 +15,7 @@ from dxgeom.errors import AlreadyCharged, DxgeomError, LedgerError
 from dxgeom.ledger.entry import NEW_LEDGER
 from dxgeom.ledger.history import read_answer, read_ledger, verify_ledger
 from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
-from dxgeom.mechanisms.contract.mechanism import fraction_bytes, kept_numbers, recalled_numbers
+from dxgeom.mechanisms.contract.mechanism import decoded_numbers, fraction_bytes, kept_numbers
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.selection.selections import selection
 
@@ -77,13 +77,13 @@ def test_a_key_that_was_charged_and_not_answered_is_not_drawn_again(tmp_path, pl
 def test_a_release_says_its_entry_and_seal_and_the_ledger_agrees(tmp_path, plan):
     place = tmp_path / "our ledger.db"
     released = plan.release([30, 12], ledger=str(place), spend="0.25")
-    booking = released.booking
+    booking = released.receipt
     assert released.as_dict()["ledger"] == {"file": str(place), "entry": 1, "seal": booking.seal, "warning": NEW_LEDGER}
     assert verify_ledger(place, seal=(booking.entry, booking.seal)).entries[0].spend == Fraction(1, 4)
     assert booking.command == f"dxgeom ledger show '{place}' --entry 1"
     with dx.Ledger.at(place, plan.mechanism.account) as ledger:
         second = plan.release([30, 12], ledger=ledger, spend="0.25")
-    assert second.booking.ledger == str(place)
+    assert second.receipt.ledger == str(place)
     assert "ledger" not in plan.release([30, 12], ledger=":memory:", spend="0.25").as_dict()
 
 
@@ -109,7 +109,7 @@ def test_the_public_form_has_nothing_that_only_the_curator_may_see(tmp_path):
     )
     public = json.dumps(released.public_dict())
     assert not [word for word in ("secret", "dropped", released.time, str(tmp_path)) if word in public]
-    assert released.public_dict()["ledger"] == {"entry": 1, "seal": released.booking.seal}
+    assert released.public_dict()["ledger"] == {"entry": 1, "seal": released.receipt.seal}
     assert released.public_dict()["answers"] == released.as_dict()["answers"]
 
 
@@ -146,7 +146,7 @@ def test_an_answer_that_has_no_form_is_stored_as_text(tmp_path):
 
 def test_an_answer_is_stored_as_text_whatever_fails_in_writing_it_exactly(tmp_path):
     pick = selection(METRIC, QUERIES)
-    object.__setattr__(pick, "kept", lambda answer: list(None))
+    object.__setattr__(pick, "encode_answer", lambda answer: list(None))
     released = dx.release(pick, [3000, 1200], ledger=tmp_path / "a.db", spend="0.25")
     stored = json.loads(read_answer(tmp_path / "a.db", 1))
     assert "kept" not in stored
@@ -179,7 +179,9 @@ def test_the_answer_of_every_mechanism_is_stored_in_the_room_it_asked_for_and_ma
     again = dx.release(mechanism, None, **asked)
     assert again.as_dict() == {**first.as_dict(), "repeated": True}
     bare = mechanism.without_functions
-    assert bare.kept(bare.recalled(bare.kept(drawn(bare, case)))) == bare.kept(drawn(bare, case))
+    assert bare.encode_answer(bare.decode_answer(bare.encode_answer(drawn(bare, case)))) == bare.encode_answer(
+        drawn(bare, case)
+    )
     history = read_ledger(tmp_path / "a.db")
     assert history.answers[1].size <= history.entries[0].reserved
 
@@ -192,7 +194,7 @@ def drawn(mechanism, case):
 
 def test_numbers_are_kept_exactly():
     answer = (1, Fraction(-7, 3), (Fraction(4), np.int64(2)), ())
-    assert recalled_numbers(json.loads(json.dumps(kept_numbers(answer)))) == (1, Fraction(-7, 3), (4, 2), ())
+    assert decoded_numbers(json.loads(json.dumps(kept_numbers(answer)))) == (1, Fraction(-7, 3), (4, 2), ())
 
 
 def test_no_fraction_is_longer_than_its_bound():

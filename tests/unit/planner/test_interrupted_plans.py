@@ -40,7 +40,7 @@ def interrupted_at(name, where, monkeypatch):
                 one.build(shared)
             raise KeyboardInterrupt
 
-        return Candidate(one.name, one.title, one.kind, build, one.floor) if one.name == name else one
+        return Candidate(one.name, one.title, one.kind, build, one.candidate_bound) if one.name == name else one
 
     monkeypatch.setattr(candidates, "CANDIDATES", tuple(map(broken, CANDIDATES)))
 
@@ -183,7 +183,7 @@ def stopped(one):
     def build(shared):
         os.kill(os.getpid(), signal.SIGINT)
         return one.build(shared)
-    return Candidate(one.name, one.title, one.kind, build, one.floor) if one.name == name else one
+    return Candidate(one.name, one.title, one.kind, build, one.candidate_bound) if one.name == name else one
 
 candidates.CANDIDATES = tuple(map(stopped, CANDIDATES))
 from dxgeom.__main__ import run

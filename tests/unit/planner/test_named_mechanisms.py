@@ -9,11 +9,11 @@ import pytest
 
 import dxgeom as dx
 import dxgeom.planner.candidate_builder as builder_module
+import dxgeom.planner.comparing.candidate_bounds as floors_module
 import dxgeom.planner.comparing.comparison as comparison_module
-import dxgeom.planner.comparing.floors as floors_module
 from dxgeom.errors import TooLarge
 from dxgeom.planner import candidates
-from dxgeom.planner.candidates import CANDIDATES, Candidate, Kind, floor_of
+from dxgeom.planner.candidates import CANDIDATES, Candidate, Kind, candidate_bound_of
 
 POLICY = """
 policy: p
@@ -40,7 +40,7 @@ def built(monkeypatch):
             seen.append(one.name)
             return one.build(shared)
 
-        return Candidate(one.name, one.title, one.kind, build, one.floor)
+        return Candidate(one.name, one.title, one.kind, build, one.candidate_bound)
 
     monkeypatch.setattr(candidates, "CANDIDATES", tuple(watched(one) for one in CANDIDATES))
     return seen
@@ -61,7 +61,7 @@ def test_naming_a_mechanism_builds_that_one_and_nothing_else_also_for_each_unit_
 
 def test_what_is_told_of_a_named_mechanism_does_not_depend_on_what_was_asked_of_it_before(built):
     one, other = (dx.plan(*asked(), mechanism="laplace") for _ in range(2))
-    assert len(one.candidates) > len(one.comparison.told) == 2
+    assert len(one.candidates) > len(one.comparison.shown) == 2
     assert one.lower_bound > 0
     del built[:]
     assert one.to_json() == other.to_json()
@@ -113,8 +113,8 @@ def test_a_candidate_whose_floor_is_above_the_best_is_not_built_where_building_t
 def test_what_is_spared_is_built_lowest_first(built, monkeypatch):
     monkeypatch.setattr(floors_module, "_LARGE", 0)
     plan = dx.plan(*asked(), objective="mse")
-    late = [name for name in built if floor_of(name) is not None]
-    floors = [floor_of(name)(plan.comparison.shared) for name in late]
+    late = [name for name in built if candidate_bound_of(name) is not None]
+    floors = [candidate_bound_of(name)(plan.comparison.shared) for name in late]
     assert floors == sorted(floors)
     assert late
 
@@ -129,9 +129,9 @@ def test_floors_are_below_what_they_are_of(seed, objective):
     plan = dx.plan(metric, queries, objective=objective, importance=[1, Fraction(1, 7), 3, 1])
     shared = plan.comparison.shared
     for candidate in CANDIDATES:
-        if candidate.floor is not None:
+        if candidate.candidate_bound is not None:
             result = plan.comparison.result(candidate.name)
-            assert 0 < candidate.floor(shared) <= result.loss
+            assert 0 < candidate.candidate_bound(shared) <= result.loss
 
 
 def test_hulls_of_blocks_are_left_out_in_many_dimensions_unless_they_are_named(monkeypatch):
@@ -170,4 +170,4 @@ def test_a_coarse_hull_of_too_many_dimensions_is_refused_before_a_strategy_is_so
 
 
 def test_shapes_are_the_only_kind_that_units_are_balanced_by():
-    assert all(one.kind is Kind.SHAPE for one in CANDIDATES if one.floor is not None)
+    assert all(one.kind is Kind.SHAPE for one in CANDIDATES if one.candidate_bound is not None)

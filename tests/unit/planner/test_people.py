@@ -263,12 +263,12 @@ def test_told_is_about_people_and_what_takes_rows_for_people_is_without_bound(tm
         plan = dx.plan(policy.compile(), dx.parse_queries(QUERIES, policy))
         plan.release(people_of(1), ledger=ledger, spend="1/4")
     told = dx.disclosure.disclosed_loss(dx.ledger.read_ledger(ledger), once, [rows])
-    assert told.attributes[0].told == pytest.approx(0.2)
+    assert told.attributes[0].disclosed_loss == pytest.approx(0.2)
     assert "all of whose rows change" in told.people[0]
     plan = dx.plan(none.compile(), dx.parse_queries(QUERIES, none))
     plan.release(people_of(1), ledger=ledger, spend="1/4")
     told = dx.disclosure.disclosed_loss(dx.ledger.read_ledger(ledger), once, [rows, none])
-    assert told.of_any == told.attributes[0].told == float("inf")
+    assert told.of_any == told.attributes[0].disclosed_loss == float("inf")
     assert "without bound" in json.dumps(told.as_dict()["people"])
 
 

@@ -69,7 +69,7 @@ def test_an_account_takes_all_of_them_and_no_more(privacy):
     own = metric(privacy)
     together = dx.plan_together(own, [workload("counts"), workload("sums"), workload("prefix")], spend=1)
     ledger = dx.Ledger.open(
-        ":memory:", policy_fingerprint=own.fingerprint, policy_name="m", budget=Fraction(1), currency=privacy
+        ":memory:", policy_fingerprint=own.fingerprint, policy_name="m", budget=Fraction(1), privacy_measure=privacy
     )
     for part in together:
         ledger.charge(part.spend, purpose="", plan_fingerprint=part.plan.fingerprint)

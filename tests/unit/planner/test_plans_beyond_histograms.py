@@ -124,7 +124,7 @@ def test_the_same_key_gives_the_same_answer_and_reads_no_data(tmp_path):
         policy_fingerprint=own.fingerprint,
         policy_name="wide",
         budget=own.budget,
-        currency="concentrated",
+        privacy_measure="concentrated",
     ) as ledger:
         first = plan.release(rows(), ledger=ledger, spend=1, id="once")
         again = plan.release("nowhere.parquet", ledger=ledger, spend=1, id="once")
@@ -330,7 +330,7 @@ def test_cells_by_the_hundred_thousand_are_kept_and_not_written_out():
     released = plan.rehearse(spend=1)
     assert all(one["cells"] is None for one in released.as_dict()["tables"])
     mechanism = plan.mechanism
-    again = mechanism.recalled(json.loads(json.dumps(mechanism.kept(released.answer.exact))))
+    again = mechanism.decode_answer(json.loads(json.dumps(mechanism.encode_answer(released.answer.exact))))
     each = zip(again.numerators, released.answer.exact.numerators, strict=True)
     assert all(np.array_equal(one, other) for one, other in each)
 

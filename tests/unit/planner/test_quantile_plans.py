@@ -179,7 +179,7 @@ def test_what_rounding_to_values_adds_is_said_beside_the_ranks():
 
 def test_a_rehearsal_reads_nothing_and_says_so(policy, metric):
     made_up = dx.plan(metric, queries(BOTH, policy)).rehearse(spend="1/2")
-    assert (made_up.rehearsal, made_up.booking, made_up.records) == (True, None, 120)
+    assert (made_up.rehearsal, made_up.receipt, made_up.records) == (True, None, 120)
 
 
 def test_the_same_key_returns_the_same_quantiles(policy, metric, tmp_path):

@@ -10,9 +10,9 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.planner.candidate_builder import CandidateBuilder
-from dxgeom.planner.comparing.floors import is_large
+from dxgeom.planner.comparing.candidate_bounds import is_large
 from dxgeom.planner.comparing.quick_search import QuickSearch
-from dxgeom.planner.comparing.some_differences import laplace_floor, turned_laplace_glimpse, with_some
+from dxgeom.planner.comparing.some_differences import laplace_bound, quick_estimate_of_rotated_laplace, with_some
 from dxgeom.planner.objectives.objective import Objective
 
 RECORDS, QUERIES = 100, 26
@@ -34,7 +34,7 @@ def test_no_laplace_noise_is_below_its_floor(seed: int, objective: str) -> None:
     some = with_some(shared)
     assert is_large(shared)
     assert some.sensitivity.changes.count < shared.sensitivity.changes.count
-    floor, loss = laplace_floor(some), shared.objective.loss(shared.laplace.variances())
+    floor, loss = laplace_bound(some), shared.objective.loss(shared.laplace.variances())
     assert loss / 2 < floor <= loss
 
 
@@ -77,7 +77,7 @@ def test_laplace_noise_is_built_where_it_is_the_best() -> None:
 
 def test_a_basis_that_the_search_begins_from_is_worth_what_the_glimpse_says() -> None:
     shared = CandidateBuilder(sensitivity_of(*asked(np.tril(np.ones((QUERIES, QUERIES + 1), dtype=np.int64)))))
-    assert turned_laplace_glimpse(shared) >= shared.objective.loss(
+    assert quick_estimate_of_rotated_laplace(shared) >= shared.objective.loss(
         dx.plan(
             *asked(np.tril(np.ones((QUERIES, QUERIES + 1), dtype=np.int64))), mechanism="rotated-laplace"
         ).mechanism.variances()

@@ -41,7 +41,7 @@ def forked(work):
 def release(key, spend):
     released = plan.release([30, 12], ledger=path, spend=spend, id=key)
     # One write: it is seen whole, or not at all.
-    told = f"{released.booking.entry} {released.booking.seal} {released.exact_values[0]} {released.repeated}\\n"
+    told = f"{released.receipt.entry} {released.receipt.seal} {released.exact_values[0]} {released.repeated}\\n"
     os.write(1, told.encode())
 """
 
@@ -112,7 +112,7 @@ AdditiveMechanism.draw = without_room
 released = plan.release([30, 12], ledger=path, spend="1/10", id="monday")
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 print(released.exact_values[0])
-print(released.booking.waiting)
+print(released.receipt.waiting)
 """
 )
 

@@ -104,7 +104,7 @@ def test_what_was_told_adds_up_in_squares_too(tmp_path: Path) -> None:
         plan.release(np.zeros(18, dtype=np.int64) + 5, ledger=ledger, spend=spend)
     told = dx.disclosure.disclosed_loss(dx.ledger.read_ledger(ledger), policy)
     assert told.privacy == "concentrated"
-    assert {one.name: one.told for one in told.attributes} == {"days": 0.4, "site": 0.25}
+    assert {one.name: one.disclosed_loss for one in told.attributes} == {"days": 0.4, "site": 0.25}
     assert told.of_any == 0.65
     words = "\n".join(told.lines())
     assert "0.5 under policy 'sick leave'" in words
@@ -119,5 +119,5 @@ def test_what_was_told_adds_up_in_squares_too(tmp_path: Path) -> None:
     more.release(np.zeros(18, dtype=np.int64) + 5, ledger=ledger, spend="0.5")
     both_told = dx.disclosure.disclosed_loss(dx.ledger.read_ledger(ledger), policy)
     site = next(one for one in both_told.attributes if one.name == "site")
-    assert site.told == pytest.approx((0.25**2 + 0.35**2) ** 0.5, rel=1e-3)
-    assert site.told >= (0.25**2 + 0.35**2) ** 0.5 and not both_told.exact
+    assert site.disclosed_loss == pytest.approx((0.25**2 + 0.35**2) ** 0.5, rel=1e-3)
+    assert site.disclosed_loss >= (0.25**2 + 0.35**2) ** 0.5 and not both_told.exact

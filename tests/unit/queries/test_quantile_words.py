@@ -34,19 +34,19 @@ def asked(text: str, policy: dx.Policy) -> QuantileQueries:
 
 
 def test_a_median_is_the_level_of_one_half(wards):
-    (one,) = asked("median: age", wards).asked
+    (one,) = asked("median: age", wards).questions
     assert (one.name, one.attribute, one.at, one.where, one.by) == ("median age", "age", (Fraction(1, 2),), None, ())
     assert one.called(Fraction(1, 2), ()) == "median age"
 
 
 def test_levels_are_exact_however_they_are_written(wards):
-    (one,) = asked("{name: ages, quantiles: age, at: [0, 1/4, 0.1, 1/3, 75e-2, 1]}", wards).asked
+    (one,) = asked("{name: ages, quantiles: age, at: [0, 1/4, 0.1, 1/3, 75e-2, 1]}", wards).questions
     assert one.at == (0, Fraction(1, 4), Fraction(1, 10), Fraction(1, 3), Fraction(3, 4), 1)
     assert one.called(Fraction(1, 3), (("ward", "A"),)) == "ages at 1/3, ward=A"
 
 
 def test_a_condition_and_groups_are_read(wards):
-    (one,) = asked("{median: day, where: \"ward in ['A',  'B']\", by: [ward, sex]}", wards).asked
+    (one,) = asked("{median: day, where: \"ward in ['A',  'B']\", by: [ward, sex]}", wards).questions
     assert one.name == "median day where ward in ['A', 'B']"
     chosen, labels = one.chosen(wards.universe), one.labels(wards.universe)
     wards_of = wards.universe.laid_out(wards.universe.spread(0, np.arange(3)))

@@ -38,23 +38,23 @@ def test_tasks_have_names_and_shares_of_one_spend():
     )
     assert found.names == ("all", "select 2")
     assert found.shares == (Fraction(1, 3), Fraction(2, 3))
-    assert [type(part.asked) for part in found.parts] == [QueriesTask, SelectTask]
+    assert [type(part.question) for part in found.parts] == [QueriesTask, SelectTask]
     assert asked({"queries": [{"count": True}]}, {"select": {"best": "ward"}}).shares == (Fraction(1, 2),) * 2
 
 
 def test_values_are_scored_by_what_a_query_by_groups_would_answer():
-    task = asked({"select": {"best": "ill", "by": {"sum": "pay"}, "where": "ward == 'north'"}}).parts[0].asked
+    task = asked({"select": {"best": "ill", "by": {"sum": "pay"}, "where": "ward == 'north'"}}).parts[0].question
     (query,) = ({"sum": "pay", "where": "ward == 'north'", "by": "ill"},)
     same = dx.queries_from_dict({"queries": [query]}, POLICY)
     assert task.candidates.fingerprint == same.fingerprint
     assert task.each_label == ("flu", "HIV", "none", "missing")
-    pairs = asked({"select": {"best": ["ward", "ill"]}}).parts[0].asked
+    pairs = asked({"select": {"best": ["ward", "ill"]}}).parts[0].question
     assert pairs.each_label[0] == "ward=north, ill=flu"
     assert pairs.law == "permute-and-flip"
 
 
 def test_candidates_may_be_queries_of_any_kind_that_adds_up():
-    of = asked({"select": {"best": [{"count": "pay > 0", "name": "paid"}, {"marginal": "ward"}]}}).parts[0].asked
+    of = asked({"select": {"best": [{"count": "pay > 0", "name": "paid"}, {"marginal": "ward"}]}}).parts[0].question
     assert of.each_label == ("paid", "ward=north", "ward=south")
 
 
@@ -111,7 +111,7 @@ def test_every_mistake_is_told_with_its_code_and_place(task, code, said):
 
 
 def test_statistics_are_sums_of_products_over_the_chosen_records():
-    task = asked({"statistics": {"moments": ["pay"], "degree": 2, "where": "ward == 'north'"}}).parts[0].asked
+    task = asked({"statistics": {"moments": ["pay"], "degree": 2, "where": "ward == 'north'"}}).parts[0].question
     assert task.sums.names == ("sum of pay where ward == 'north'", "sum of pay·pay where ward == 'north'")
     counts = np.zeros(POLICY.universe.size, dtype=np.int64)
     for ward, pay, number in (("north", 10, 3), ("north", 0, 5), ("south", 20, 7)):
@@ -123,7 +123,7 @@ def test_statistics_are_sums_of_products_over_the_chosen_records():
 
 @given(st.lists(st.tuples(st.sampled_from([0, 10, 20]), st.fractions(0, "9.99")), min_size=1, max_size=4))
 def test_products_of_raw_numbers_are_within_what_rounding_is_said_to_do(rows):
-    task = asked({"statistics": {"products": [["pay"], ["pay", "pay"], ["pay", "pay", "pay"]]}}).parts[0].asked
+    task = asked({"statistics": {"products": [["pay"], ["pay", "pay"], ["pay", "pay", "pay"]]}}).parts[0].question
     middles = {0: 5, 10: 15, 20: 20}
     for power, rounding in zip((1, 2, 3), task.sums.each_rounding, strict=True):
         for value, more in rows:
@@ -133,7 +133,7 @@ def test_products_of_raw_numbers_are_within_what_rounding_is_said_to_do(rows):
 
 def test_a_series_is_asked_alone():
     readings = {"series": ["ward", "ill", "pay"]}
-    assert asked(readings).parts[0].asked.attributes == ("ward", "ill", "pay")
+    assert asked(readings).parts[0].question.attributes == ("ward", "ill", "pay")
     with pytest.raises(dx.QueryError, match="put it into a file of its own"):
         asked(readings, {"select": {"best": "ward"}})
 

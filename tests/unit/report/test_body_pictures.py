@@ -16,7 +16,7 @@ from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise
-from dxgeom.report.pictures import contour_picture, shadows_picture, solid_picture
+from dxgeom.report.pictures import contour_picture, projections_picture, solid_picture
 from dxgeom.report.projection import projection_outline
 
 pytestmark = pytest.mark.long
@@ -74,7 +74,7 @@ def test_a_shadow_needs_two_coordinates_of_the_body(pair):
 
 @pytest.mark.parametrize("law", [FacetConeNoise(polytope()), BoxNoise(Box(np.array([3.0, 1, 2])))], ids=["hull", "box"])
 def test_bodies_of_three_coordinates_are_drawn(law, tmp_path):
-    assert size_of_png(shadows_picture(law.body, law, UNITS, THREE, tmp_path / "a.png"))[0] > 1000
+    assert size_of_png(projections_picture(law.body, law, UNITS, THREE, tmp_path / "a.png"))[0] > 1000
     assert size_of_png(solid_picture(law.body, UNITS, THREE, tmp_path / "b.png"))[0] > 600
     again = solid_picture(law.body, UNITS, THREE, tmp_path / "c.png")
     assert again.read_bytes() == (tmp_path / "b.png").read_bytes()
@@ -92,7 +92,7 @@ def test_pictures_of_other_dimensions_are_refused(tmp_path):
         contour_picture(law.body, law, UNITS[:2], ("a", "b"), tmp_path / "e.png")
     flat = BoxNoise(Box(np.ones(2)))
     with pytest.raises(UnsupportedCombination, match="3 coordinates"):
-        shadows_picture(flat.body, flat, UNITS, THREE, tmp_path / "e.png")
+        projections_picture(flat.body, flat, UNITS, THREE, tmp_path / "e.png")
     with pytest.raises(UnsupportedCombination, match="3 coordinates"):
         solid_picture(flat.body, UNITS, THREE, tmp_path / "e.png")
     assert not (tmp_path / "e.png").exists()

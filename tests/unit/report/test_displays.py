@@ -40,7 +40,7 @@ def test_where_no_odds_are_promised_curves_are_shown_and_no_odds_that_always_hol
     plan = dx.plan(policy.compile(), dx.load_queries(FOLDER / "queries.yaml", policy))
     release = plan.release(FOLDER / "stays.csv", ledger=tmp_path / "a.db", spend="0.6", insecure_test_seed=5)
     named = {"policy_fingerprint": policy.fingerprint, "policy_name": policy.name, "data_set": policy.data_set}
-    with dx.Ledger.open(tmp_path / "a.db", budget=policy.budget, currency=policy.privacy, **named) as ledger:
+    with dx.Ledger.open(tmp_path / "a.db", budget=policy.budget, privacy_measure=policy.privacy, **named) as ledger:
         shown = {type(one).__name__: "\n".join(document_for(one).lines()) for one in (policy, release, ledger)}
     for name in ("Release", "Ledger"):
         assert "0.6 told" in shown[name] and "0.8 left of 1 (squares add up)" in " ".join(shown[name].split())

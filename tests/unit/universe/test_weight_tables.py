@@ -238,7 +238,7 @@ def test_counts_by_their_ends_are_those_of_weights(seed):
     lower = generator.integers(0, 6, 9)
     upper = generator.integers(lower + 1, 7)
     ends = counts_between(1, classes, lower, upper)
-    dense = replace(ends, stated=ends.weights, between=None)
+    dense = replace(ends, dense=ends.weights, between=None)
     counts = generator.integers(0, 2**40, 6)
     assert ends.fits((2, 10))
     assert ends.weights.tolist() == [[int(a <= c < b) for c in range(6)] for a, b in zip(lower, upper, strict=True)]

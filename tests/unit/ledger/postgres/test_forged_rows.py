@@ -209,7 +209,7 @@ def test_the_server_adds_up_squares_of_concentrated_privacy(
     import psycopg
 
     place = postgres.new_ledger()
-    with opened(place, currency="concentrated") as ledger:
+    with opened(place, privacy_measure="concentrated") as ledger:
         ledger.charge(Fraction(1, 3), purpose="", plan_fingerprint="p")
         ledger.allot({"ana": Fraction(1, 4)})
         ledger.charge(Fraction(1, 8), purpose="", plan_fingerprint="p", owner="ana")

@@ -24,7 +24,7 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.migration import move_ledger
 from dxgeom.ledger.postgres_store import PostgresLedger
 from dxgeom.metrics.data_set import DataSet
-from dxgeom.privacy.currencies import CONCENTRATED, PURE
+from dxgeom.privacy.measures import CONCENTRATED, PURE
 
 pytestmark = pytest.mark.service("postgres")
 ANSWERS = (b'{"answers": [12]}', b"1" * (INSIDE_BYTES + 1), bytes(200_000))
@@ -39,7 +39,7 @@ def opened(place: str, fingerprint: str = "f", **changes: Any) -> Ledger:
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[str, Any]]:
     """A ledger of two policies, divided, with answers in it and beside it, and a charge without an answer."""
     path = str(tmp_path / "old.db")
-    terms = {"data_set": DataSet("visits", budget=Fraction(3, 2)), "currency": request.param}
+    terms = {"data_set": DataSet("visits", budget=Fraction(3, 2)), "privacy_measure": request.param}
     with opened(path, **terms) as ledger, opened(path, "g", **terms) as other:
         ledger.allot({"ana": Fraction(1, 2)})
         for number, answer in enumerate(ANSWERS):

@@ -159,12 +159,12 @@ def test_bounds_of_one_count_are_closed_forms():
 
 
 def test_currencies_are_compared_at_equal_distance_and_at_equal_epsilon():
-    compared = mechanism().currencies
+    compared = mechanism().privacy_measures
     assert compared.ratio > 1
     epsilons = list(compared.at_equal_epsilon.values())
     assert epsilons == sorted(epsilons, reverse=True) and max(epsilons) < 1
     assert "for one release" in compared.lines()[1] and "Gaussian noise for many" in compared.lines()[1]
-    assert mechanism("pure").currencies is None
+    assert mechanism("pure").privacy_measures is None
 
 
 def test_worst_answers_and_wanted_errors_get_gaussian_noise_too():

@@ -86,7 +86,7 @@ def test_what_somebody_else_can_write_to_is_copied_when_it_is_taken():
     family = SetFamily(np.array([3, 3]), levels, numbers[:])
     numbers[:] = 2
     levels[1][:] = [[1], [0]]
-    assert (family.asked.tolist(), family.levels[1].tolist()) == ([1], [[0], [1]])
+    assert (family.workload_sets.tolist(), family.levels[1].tolist()) == ([1], [[0], [1]])
 
 
 @pytest.mark.parametrize("part", ["classes", "stated", "counted"])
@@ -334,7 +334,7 @@ def test_a_table_of_weights_is_what_all_that_read_it_take_it_for(table):
         return dx.LinearQueries(names, WeightTables((3, 3), (one,)), (Fraction(1),) * 9, UNLIKE.universe)
 
     proper = WeightTable(np.arange(9), (0, 1), (THREE, THREE), CELLS)
-    assert asked(proper).count == asked(replace(proper, stated=None, counted=np.arange(9))).count == 9
+    assert asked(proper).count == asked(replace(proper, dense=None, counted=np.arange(9))).count == 9
     with pytest.raises(UnsupportedCombination, match="rising attributes"):
         asked(table)
 

@@ -139,7 +139,7 @@ def test_some_records_make_the_bias_as_large_as_it_is_said_to_be(name, seed, cou
     if not np.any(asked.of_each_query > 0):
         return
     mechanism = laplace(asked, records)
-    before, after = exact_rows(mechanism.change.asked), exact_rows(mechanism.sensitivity.queries)
+    before, after = exact_rows(mechanism.change.unchanged), exact_rows(mechanism.sensitivity.queries)
     for query, shift in enumerate(mechanism.change.shifts):
         off = [abs(one - other) for one, other in zip(before[query], after[query], strict=True)]
         assert max(off) == shift

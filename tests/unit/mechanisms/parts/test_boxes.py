@@ -69,7 +69,7 @@ def measured(made, record):
     counts = np.zeros(SIZES, dtype=np.int64)
     if record is not None:
         counts[record] = 1
-    asked = made.queries.asked
+    asked = made.queries.attribute_sets
     cells = tuple(
         counts.sum(axis=tuple(k for k in range(2) if k not in one)).ravel() if len(one) < 2 else counts.ravel()
         for one in asked

@@ -68,7 +68,7 @@ def test_noisy_counts_without_their_noise_make_up_every_answer(factors, name, pr
     for number, record in enumerate(itertools.product(*map(range, SIZES))):
         counts = np.zeros(SIZES, dtype=np.int64)
         counts[record] = 1
-        cells = [counts.sum(axis=tuple({0, 1} - {*one})).ravel() for one in made.queries.asked]
+        cells = [counts.sum(axis=tuple({0, 1} - {*one})).ravel() for one in made.queries.attribute_sets]
         data, parts = type("Counted", (), {"cells": cells, "total": 1})(), []
         for place in np.flatnonzero(made.scales > 0).tolist():
             split = [length for one in made.sums_of(place).values() for length in one.shape]
@@ -139,9 +139,9 @@ def test_few_queries_and_other_queries_are_no_boxes(in_blocks):
         sensitivity_of(metric, dx.LinearQueries.from_matrix([f"q{k}" for k in range(450)], rows, own.universe)),
         None,
         worst=False,
-    ).asked
+    ).boxes
     runs = np.array(
         [(low <= np.arange(40)) & (np.arange(40) < high) for low in range(40) for high in range(low + 1, 41)]
     )
     handed = dx.LinearQueries.from_matrix([f"q{k}" for k in range(len(runs))], runs.astype(int), own.universe)
-    assert BoxCandidates(sensitivity_of(metric, handed), None, worst=False).asked
+    assert BoxCandidates(sensitivity_of(metric, handed), None, worst=False).boxes

@@ -89,14 +89,14 @@ def test_errors_under_ordinary_privacy_are_those_that_residual_planner_prints(si
         asked = [one for way in ways for one in itertools.combinations(range(len(sizes)), way)]
         nothing = np.full(len(sizes), math.inf)
         question = MarginalQuestion(family_of(sizes, asked), nothing, 1.0, np.ones(len(asked)))
-        cells = float(question.family.cells[question.family.asked].sum())
+        cells = float(question.family.cells[question.family.workload_sets].sum())
         assert math.sqrt(best_gaussian_scales(question).value / cells) == pytest.approx(figure, abs=5.1e-4)
 
 
 def test_cells_of_one_marginal_have_one_variance_and_add_up_to_the_total():
     asked = question(SIX, 3)
     best = best_gaussian_scales(asked)
-    cells = asked.family.cells[asked.family.asked]
+    cells = asked.family.cells[asked.family.workload_sets]
     assert float((cell_variances(asked, best.variances) * cells).sum()) == pytest.approx(best.value, rel=1e-12)
 
 
@@ -215,9 +215,9 @@ def test_scales_that_are_a_trifle_too_small_are_refused():
     found, _ = space((2, 3, 4), (1, "0.5", 2), "0.7")
     for name, build in ((LAPLACE, marginal_laplace),):
         scales = build(found).mixing.measured.scales
-        assert within_budgets(found.family, found.promise, scales, normal=False)
+        assert within_budgets(found.family, found.distance_bounds, scales, normal=False)
         tight = np.where(scales > 0, scales * (1 - 1e-12), 0.0)
-        assert not within_budgets(found.family, found.promise, tight, normal=False)
+        assert not within_budgets(found.family, found.distance_bounds, tight, normal=False)
         with pytest.raises(CertificateRefused):
             proved(name, found, tight)
 
@@ -235,7 +235,7 @@ def test_laplace_noise_that_leaves_a_residual_without_any_is_refused():
     tables would be released as they are."""
     found, _ = space((3, 3, 3), (1, 1, 1))
     scales = np.zeros(2 * found.family.count)
-    scales[found.family.asked[0]] = 100.0
+    scales[found.family.workload_sets[0]] = 100.0
     with pytest.raises(CertificateRefused):
         proved(LAPLACE, found, scales)
 
@@ -243,7 +243,7 @@ def test_laplace_noise_that_leaves_a_residual_without_any_is_refused():
 def test_differences_alone_leave_what_they_do_not_tell_without_noise():
     found, _ = space((2, 3), (1, 1), groups=[["a0", "a1"]])
     scales = np.zeros(2 * found.family.count)
-    scales[found.family.count + found.family.asked[0]] = 100.0
+    scales[found.family.count + found.family.workload_sets[0]] = 100.0
     with pytest.raises(CertificateRefused):
         proved(LAPLACE, found, scales)
 
@@ -251,7 +251,7 @@ def test_differences_alone_leave_what_they_do_not_tell_without_noise():
 def test_tables_that_hardly_count_get_noise_nevertheless():
     found, _ = space((3, 3, 3), (1, 1, 1), factors=np.array([1.0] * 9 + [1e-30] * 18))
     scales = marginal_laplace(found).mixing.measured.scales
-    assert np.all(scales[found.family.asked] > 0)
+    assert np.all(scales[found.family.workload_sets] > 0)
 
 
 def test_a_budget_is_summed_exactly():
@@ -259,13 +259,13 @@ def test_a_budget_is_summed_exactly():
     asked = [(0, place) for place in range(1, 9)]
     family = family_of([2] * 9, asked)
     scales = np.zeros(family.count)
-    scales[family.asked] = 16.0
-    from dxgeom.mechanisms.linear.promises import Promise
+    scales[family.workload_sets] = 16.0
+    from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds
 
     ones = (Fraction(1), *[None] * 8)
-    promise = Promise(ones, ones, None)
+    promise = DistanceBounds(ones, ones, None)
     assert within_budgets(family, promise, scales, normal=False)
-    scales[family.asked[3]] = np.nextafter(16.0, 0)
+    scales[family.workload_sets[3]] = np.nextafter(16.0, 0)
     assert not within_budgets(family, promise, scales, normal=False)
 
 
@@ -273,7 +273,7 @@ def test_tables_are_recognised_whatever_wrote_them():
     own = policy((2, 3, 4), (1, 1, 1), "0.7")
     queries = dx.LinearQueries.marginals(own.universe, [["a1", "a0"], ["a2"]])
     found = marginal_space(sensitivity_of(own.compile(), queries), None, False)
-    assert found.tables.asked == ((0, 1), (2,))
+    assert found.tables.attribute_sets == ((0, 1), (2,))
     assert [len(one) for one in found.tables.queries] == [6, 4]
 
 
@@ -299,7 +299,7 @@ def test_an_attribute_with_other_distances_is_given_its_least_and_bounded_by_its
     queries = dx.LinearQueries.marginals(own.universe, [["age", "sex"]])
     sensitivity = sensitivity_of(own.compile(), queries)
     found = marginal_space(sensitivity, None, False)
-    assert [float(one) for one in found.promise.least] == pytest.approx([1, 1], rel=1e-14)
+    assert [float(one) for one in found.distance_bounds.least] == pytest.approx([1, 1], rel=1e-14)
     assert not found.optimal
     general = best_gaussian(gaussian_space(sensitivity, None, False), sensitivity, None)
     assert found.bound <= general.value <= found.best.value * (1 + 1e-9)

@@ -12,7 +12,7 @@ from reference.noise_in_tables import largest_part_used, taken_of_residual, take
 from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.promises import Promise
+from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.box_mechanism import NORMAL, BoxMechanism
 from dxgeom.mechanisms.parts.box_scales import BlockTables, BoxQuestion, best_scales, promised_of, worst_scales
@@ -53,7 +53,7 @@ def test_limits_are_those_of_whole_tables(seed):
     used = float(judged(scales)) ** (0.5 if normal else 1)
     for factor in (0.5, 1 - 1e-12, 1 + 1e-12, 2):
         own = scales * (used or 1) * factor
-        promise = Promise(least, least, presence)
+        promise = DistanceBounds(least, least, presence)
         assert within_budgets(family, promise, own, normal) == (judged(own) <= 1)
 
 
@@ -74,7 +74,7 @@ def test_answers_take_of_each_part_what_cells_of_whole_tables_take(seed, privacy
     family, scales = space.family, mechanism.mixing.measured.scales
     noisy = np.flatnonzero(scales > 0).tolist()
     shares = {n: {n: 1} for n in noisy} if normal else measurement_shares(space.question, scales)
-    for number, places in zip(family.asked.tolist(), space.tables.queries, strict=True):
+    for number, places in zip(family.workload_sets.tolist(), space.tables.queries, strict=True):
         own, taken = family.members_of(number), {}
         for residual, measured in shares.items():
             inside = family.members_of(residual)
@@ -135,7 +135,7 @@ def test_no_block_has_noise_that_no_box_takes(seed, name):
 def test_no_table_has_noise_that_no_answer_takes(seed):
     generator = np.random.default_rng(seed)
     family = a_family(generator)
-    costs = 10.0 ** generator.integers(-6, 7, len(family.asked))
+    costs = 10.0 ** generator.integers(-6, 7, len(family.workload_sets))
     question = MarginalQuestion.under(family, [Fraction(1)] * len(family.sizes), None, costs)
     if not np.any(question.protected):
         return
@@ -148,7 +148,7 @@ def test_a_table_of_which_nothing_is_taken_gets_no_noise():
     family = family_of([3, 3], [(0,), (0, 1)])
     question = MarginalQuestion.under(family, [Fraction(1)] * 2, None, np.ones(2))
     scales = scales_of_laplace(question, worst=False)
-    table = family.asked[0] if scales[family.asked[0]] == 0 else family.asked[1]
+    table = family.workload_sets[0] if scales[family.workload_sets[0]] == 0 else family.workload_sets[1]
     idle = scales.copy()
     idle[table] = 1.9e20
     assert np.array_equal(only_taken(question, idle), np.where(np.arange(len(scales)) == table, 0, scales))
@@ -165,7 +165,9 @@ def test_an_answer_that_is_put_together_wrongly_still_sees_noisy_numbers_alone(p
 
     def counted(rows):
         sizes = mechanism.queries.sizes
-        cells = [np.ravel_multi_index(rows[:, list(a)].T, [sizes[k] for k in a]) for a in mechanism.queries.asked]
+        cells = [
+            np.ravel_multi_index(rows[:, list(a)].T, [sizes[k] for k in a]) for a in mechanism.queries.attribute_sets
+        ]
         shapes = map(math.prod, mechanism.queries.shapes)
         return type("Counted", (), {"cells": tuple(map(np.bincount, cells, [None] * len(cells), shapes)), "total": 50})
 

@@ -63,7 +63,7 @@ def refused(policy, queries):
     sensitivity = sensitivity_of(policy.compile(), queries)
     with pytest.raises(TooLarge, match="no boxes"):
         counted_boxes(sensitivity)
-    assert not BoxCandidates(sensitivity, None, worst=False).asked
+    assert not BoxCandidates(sensitivity, None, worst=False).boxes
     with pytest.raises(TooLarge, match="not all counts in boxes"):
         BoxCandidates(sensitivity, None, worst=False).built("boxes-laplace")
     return True

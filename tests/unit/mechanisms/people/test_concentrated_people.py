@@ -172,7 +172,7 @@ def test_a_release_is_charged_in_squares_however_people_count(policy: Policy, co
     table = pd.DataFrame({"who": ["p", "p", "q"], "room": ["a", "b", "c"], "at": [1, 2, 3]})
     release = planned(policy, mechanism).release(table, ledger=":memory:", spend="0.6")
     assert (release.spent, release.remaining) == (Fraction("0.6"), Fraction("0.8"))
-    assert release.mechanism.account.currency == "concentrated"
+    assert release.mechanism.account.privacy_measure == "concentrated"
     assert isinstance(release.mechanism, Mechanism) and release.mechanism.metric.people.count == count  # type: ignore[attr-defined]
 
 

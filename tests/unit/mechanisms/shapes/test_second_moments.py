@@ -15,7 +15,7 @@ import dxgeom as dx
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.shapes.hulls import second_moment_bound
 from dxgeom.mechanisms.shapes.round_spaces import least_trace_ellipsoid, round_space, trace_bound
-from dxgeom.privacy.currencies import CONCENTRATED, PURE, currency_of
+from dxgeom.privacy.measures import CONCENTRATED, PURE, privacy_measure_of
 
 
 def least_on_lattice(shifts, bounds, reach):
@@ -48,8 +48,8 @@ def of_lattice(shifts, bounds):
 
 
 def test_one_number_has_at_least_the_error_of_laplace_or_gaussian_noise():
-    assert currency_of(PURE).least_mean_square == 2
-    assert currency_of(CONCENTRATED).least_mean_square == 1
+    assert privacy_measure_of(PURE).least_mean_square == 2
+    assert privacy_measure_of(CONCENTRATED).least_mean_square == 1
     for bound in (0.2, 0.5, 1.0):
         least = least_on_lattice(np.array([[1]]), np.array([bound]), [round(30 / bound)])
         # The solver lets rows be off by 1e-7, of probabilities that are as small.
@@ -125,7 +125,7 @@ def test_plans_of_tables_and_of_boxes_know_it_too(privacy):
             "rules": [{"change": ["a", "b"], "epsilon": 1}],
         }
     )
-    least = currency_of(privacy).least_mean_square
+    least = privacy_measure_of(privacy).least_mean_square
     tables = dx.plan(own.compile(), dx.LinearQueries.marginals(own.universe, ways=2))
     assert tables.lower_bound == pytest.approx(least * tables.bounds["gaussian"], rel=1e-6)
     wide = dx.plan(own.compile(), dx.universe.MarginalQueries.of(own.universe, ways=2))

@@ -90,7 +90,7 @@ def test_where_cliques_would_be_as_large_as_the_histogram_it_is_the_histogram():
 
 def test_whole_marginals_are_learnt_in_cliques_unless_the_start_says_more():
     metric, workload = tables_over([(0, 1), (1, 2)])
-    asked = mwem(metric, workload).asked
+    asked = mwem(metric, workload).workload
     even = np.ones(math.prod(SHAPE))
     assert isinstance(asked.model(even), CliqueModel)
     even[0] = 2

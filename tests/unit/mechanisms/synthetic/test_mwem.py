@@ -128,7 +128,7 @@ def test_everything_is_measured_at_once_where_that_has_at_most_twice_the_noise_o
         MARGINALS_POLICY.universe, [{"two": ends} for ends in itertools.combinations(range(4), 2)]
     )
     mechanism, at_once = mwem(ordinary, ranges), measured_at_once(ordinary, ranges)
-    assert not mechanism.asked.whole_marginals
+    assert not mechanism.workload.whole_marginals
     noise = np.sqrt(np.mean(at_once.ideal_variances / 2))
     seen = set()
     for records, spend in itertools.product((1, 100, 10**4), (Fraction(1, 1000), Fraction(1, 10), Fraction(1))):
@@ -161,7 +161,7 @@ def test_rounds_that_measure_a_marginal_at_once_follow_the_definition():
     for number in range(3):
         ones = [one for one in answer.measurements if one.round == number]
         assert sum(one.selected for one in ones) == 1
-        assert [one.query for one in ones] == list(range(*mechanism.asked.blocks[ones[0].query]))
+        assert [one.query for one in ones] == list(range(*mechanism.workload.blocks[ones[0].query]))
         modelled = rows[[one.query for one in ones]] @ models[number]
         assert np.allclose([one.modelled for one in ones], modelled, rtol=1e-11)
     assert np.allclose(answer.histogram, models[-1], rtol=1e-10)
@@ -437,7 +437,7 @@ def test_a_workload_of_another_universe_is_refused():
         for one in ("a, b", "b, a")
     ]
     workload = LinearQueries.marginals(policies[0].universe, [["one"]])
-    assert mwem(policies[0], workload).asked.queries is workload
+    assert mwem(policies[0], workload).workload.queries is workload
     with pytest.raises(UnsupportedCombination, match="different universes"):
         mwem(policies[1], workload)
 
@@ -461,4 +461,4 @@ def test_the_weights_that_are_drawn_with_are_those_that_were_measured():
     queries = LinearQueries(("a", "b"), weights, (Fraction(1), Fraction(1)))
     mechanism = mwem(verify_metric(1.0 - np.eye(3)), queries)
     weights *= 1000
-    assert mechanism.asked.totals(np.array([1, 2, 3])).tolist() == [1, 5]
+    assert mechanism.workload.totals(np.array([1, 2, 3])).tolist() == [1, 5]

@@ -176,7 +176,7 @@ def test_the_predicted_acceptance_is_the_part_that_is_kept():
     """Six standard deviations."""
     for name in ("polygon", "polytope", "ellipsoid", "power 3", "product", "turned product"):
         law = RejectionNoise(BODIES[name], box_around(BODIES[name]))
-        kept = len(law._kept(30_000, InsecureSeededRandomness(5)).values)
+        kept = len(law._accepted(30_000, InsecureSeededRandomness(5)).values)
         spread = np.sqrt(30_000 * law.acceptance * (1 - law.acceptance))
         assert abs(kept - 30_000 * law.acceptance) < 6 * spread
 

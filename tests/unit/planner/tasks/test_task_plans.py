@@ -9,7 +9,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.queries.tasks.grammar import task_kinds
-from dxgeom.universe.tasks.asked import AskedTask
+from dxgeom.universe.tasks.questions import AskedTask
 
 POLICY = dx.parse_policy("""
 policy: p

@@ -22,7 +22,7 @@ _DIGITS: Final = 15
 
 @final
 @dataclass(frozen=True)
-class Currency:
+class PrivacyMeasure:
     """How spends of one account add up: Σ s ≤ S, or Σ s² ≤ S² with ``squares``.
 
     What is added up is the spend as :meth:`counted`, exactly; what is shown is brought back to a spend.
@@ -56,18 +56,20 @@ class Currency:
         return _root(counted, up=True) if self.squares else counted
 
 
-_CURRENCIES: Final = {one.name: one for one in (Currency(PURE, squares=False), Currency(CONCENTRATED, squares=True))}
+_PRIVACY_MEASURES: Final = {
+    one.name: one for one in (PrivacyMeasure(PURE, squares=False), PrivacyMeasure(CONCENTRATED, squares=True))
+}
 
 
-def currency_of(name: str, what: str = "privacy") -> Currency:
+def privacy_measure_of(name: str, what: str = "privacy") -> PrivacyMeasure:
     """The currency of that name; ``what``: the argument that it came as.
 
     Raises: WrongArgument, UnsupportedCombination when it is neither "pure" nor "concentrated".
     """
     require(name, str, what, "write 'pure' or 'concentrated'")
-    found = next((one for known, one in _CURRENCIES.items() if known == name), None)
+    found = next((one for known, one in _PRIVACY_MEASURES.items() if known == name), None)
     if found is None:
-        raise UnsupportedCombination(f"'{what}' is {' or '.join(map(repr, _CURRENCIES))}; found {name!r}")
+        raise UnsupportedCombination(f"'{what}' is {' or '.join(map(repr, _PRIVACY_MEASURES))}; found {name!r}")
     return found
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.shapes.hulls import covariance_bound
-from dxgeom.mechanisms.shapes.rotated_axes import GLIMPSE, best_strategy, box_image, box_moment
-from dxgeom.mechanisms.shapes.strategy import glimpsed_sums
+from dxgeom.mechanisms.shapes.rotated_axes import QUICK_EFFORT, best_strategy, box_image, box_moment
+from dxgeom.mechanisms.shapes.strategy import quickly_estimated_sums
 from dxgeom.mechanisms.shapes.strategy_program import loads_of
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
@@ -21,7 +21,7 @@ _LARGE: Final = 2_000_000
 """Multiplications: a turn of all differences that takes more is worth asking first whether it can pay."""
 CAUTION: Final = 1 - 1e-6
 _MANY: Final = 64
-HOPELESS: Final = 5.0
+PRUNING_FACTOR: Final = 5.0
 """Times the best: a long search was seen to find a fourth of what a short one does, and mostly two thirds."""
 
 
@@ -32,13 +32,13 @@ def is_large(shared: CandidateBuilder) -> bool:
     return isinstance(changes, ListedChanges | PairedChanges) and float(changes.count) * dimension**2 > _LARGE
 
 
-def box_floor(shared: CandidateBuilder) -> float:
+def box_bound(shared: CandidateBuilder) -> float:
     """The objective of the box's noise before any of it is proved, which makes it no smaller."""
     space = shared.search_space
     return shared.objective.loss(space.variances_of(box_image(space)) * box_moment(space.dimension)) * CAUTION
 
 
-def ellipsoid_floor(shared: CandidateBuilder) -> float:
+def ellipsoid_bound(shared: CandidateBuilder) -> float:
     """(m + 1) times what the trace of no ellipsoid around the differences is below."""
     space = shared.space
     if space is None:
@@ -49,26 +49,26 @@ def ellipsoid_floor(shared: CandidateBuilder) -> float:
     return (space.dimension + 1) * covariance_bound(space) / share * CAUTION
 
 
-def rotated_floor(shared: CandidateBuilder) -> float:
+def rotated_bound(shared: CandidateBuilder) -> float:
     """The objective of rotated Laplace noise before any of it is proved."""
     return unproved(shared, shared.strategy)
 
 
-def strategy_floor(shared: CandidateBuilder) -> float:
+def strategy_bound(shared: CandidateBuilder) -> float:
     """The objective of noise on more sums than dimensions before any of it is proved."""
     return unproved(shared, shared.sums)
 
 
-def glimpses(shared: CandidateBuilder) -> dict[str, float]:
+def quick_estimates(shared: CandidateBuilder) -> dict[str, float]:
     """Of which order the objectives of candidates are that are sought for long in many dimensions: what a short search
     finds, which is no bound. Empty in fewer dimensions, where nobody waits for the long one."""
     space = shared.search_space
     if space.dimension < _MANY:
         return {}
-    square = best_strategy(space, GLIMPSE)
+    square = best_strategy(space, QUICK_EFFORT)
     return {
         "rotated-laplace": unproved(shared, square),
-        "strategy": unproved(shared, glimpsed_sums(space, square)),
+        "strategy": unproved(shared, quickly_estimated_sums(space, square)),
     }
 
 

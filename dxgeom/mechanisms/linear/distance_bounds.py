@@ -28,7 +28,7 @@ _UPWARD: Final = 1 + Fraction(1, 2**40)
 
 @final
 @dataclass(frozen=True)
-class Promise:
+class DistanceBounds:
     """Constants that the metric is between: ``least[k]`` ≤ d ≤ ``most[k]`` for records that differ in attribute k
     alone, in what is told apart of it; ``presence``: for a record and none. None: no promise at all, d is infinite, for
     ``most`` of some pair.
@@ -47,7 +47,7 @@ class Promise:
         return self.least == self.most
 
 
-def promise_of(metric: Metric, shape: Sequence[int], classes: dict[int, NDArray[np.int64]]) -> Promise:
+def distance_bounds_of(metric: Metric, shape: Sequence[int], classes: dict[int, NDArray[np.int64]]) -> DistanceBounds:
     """The constants of attributes with these numbers of values under a metric on their product.
 
     Args: ``classes``: of each attribute that is asked about, by its place, the class of every value; values of one
@@ -58,7 +58,7 @@ def promise_of(metric: Metric, shape: Sequence[int], classes: dict[int, NDArray[
     records = metric.inner if isinstance(metric, PresenceMetric) else metric
     parts = parts_of(records, shape)
     each = [_constants(parts[place], own) for place, own in sorted(classes.items())]
-    return Promise(
+    return DistanceBounds(
         tuple(_below_absence(least, presence) for least, _ in each),
         tuple(_below_absence(most, presence) for _, most in each),
         presence,
@@ -124,8 +124,11 @@ def _hidden(least: float) -> Fraction:
     return Fraction(least)
 
 
-def joint_promise_of(metric: Metric, shape: Sequence[int], classes: Mapping[int, NDArray[np.int64]]) -> Promise:
-    """As :func:`promise_of`, where constants for several attributes together, or for any change, undercut the sum.
+def joint_distance_bounds_of(
+    metric: Metric, shape: Sequence[int], classes: Mapping[int, NDArray[np.int64]]
+) -> DistanceBounds:
+    """As :func:`distance_bounds_of`, where constants for several attributes together, or for any change, undercut the
+    sum.
 
     Definition: with constants ε_G for groups G of attributes, ``least`` are such that Σ_{k∈G} least_k ≤ ε_G for every
     group, of the attributes that are asked about. Guarantee: the distances that add up from ``least`` are nowhere above
@@ -137,8 +140,8 @@ def joint_promise_of(metric: Metric, shape: Sequence[int], classes: Mapping[int,
     presence = metric.epsilon if isinstance(metric, PresenceMetric) else None
     inner, groups = _without_groups(metric.inner if isinstance(metric, PresenceMetric) else metric, shape)
     if not groups:
-        return promise_of(metric, shape, dict(classes))
-    alone = promise_of(inner, shape, dict(classes))
+        return distance_bounds_of(metric, shape, dict(classes))
+    alone = distance_bounds_of(inner, shape, dict(classes))
     axes = sorted(classes)
     nearer = [group for group in groups if presence is None or group.epsilon < 2 * presence]
     most = [_least([own, *_over(groups, axis)]) for axis, own in zip(axes, alone.most, strict=True)]
@@ -151,7 +154,7 @@ def joint_promise_of(metric: Metric, shape: Sequence[int], classes: Mapping[int,
         level = _level([one for place in places if (one := least[place]) is not None], group.epsilon)
         for place in places:
             least[place] = _least([least[place], level])
-    return Promise(tuple(least), tuple(most), presence)
+    return DistanceBounds(tuple(least), tuple(most), presence)
 
 
 def _without_groups(metric: Metric, shape: Sequence[int]) -> tuple[Metric, tuple[Group, ...]]:

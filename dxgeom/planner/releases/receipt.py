@@ -9,7 +9,7 @@ from typing import Any, final
 
 @final
 @dataclass(frozen=True)
-class Booking:
+class ReleaseReceipt:
     """The entry of a ledger that a release was charged to and is stored under.
 
     ``ledger``: the ledger's file; ``seal``: that of the ledger once the answer was stored, which proves the release

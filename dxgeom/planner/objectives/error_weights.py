@@ -12,11 +12,11 @@ from dxgeom.mechanisms.shapes.rotated_axes import Effort, best_strategy, rotated
 from dxgeom.mechanisms.shapes.round_spaces import round_space
 from dxgeom.planner.objectives.objective import Objective
 
-_ATTENTION: Final = 1e-3
+_SMALL_WEIGHT: Final = 1e-3
 _LEAST_SHIFT: Final = 1e-2
 
 
-def attention(sensitivity: Sensitivity, objective: Objective, effort: Effort) -> NDArray[np.float64]:
+def error_weights(sensitivity: Sensitivity, objective: Objective, effort: Effort) -> NDArray[np.float64]:
     """(K,): the objective's factors, with a thousandth of the attention for every query's error next to its own
     sensitivity.
 
@@ -25,7 +25,7 @@ def attention(sensitivity: Sensitivity, objective: Objective, effort: Effort) ->
     """
     factors = np.ones(len(sensitivity.queries.names)) if objective.factors is None else objective.factors
     own = factors * (sensitivity.of_each_query * sensitivity.queries.float_steps) ** 2
-    found = np.asarray(factors * (1 + _ATTENTION * own.mean() / np.where(own > 0, own, 1)))
+    found = np.asarray(factors * (1 + _SMALL_WEIGHT * own.mean() / np.where(own > 0, own, 1)))
     return _to_the_worst(sensitivity, found, factors, effort) if objective.name == "max" else found
 
 

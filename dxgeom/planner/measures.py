@@ -10,13 +10,13 @@ from typing import Any, Final, final
 from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, names
 
 DELTA: Final = 1e-6
-_PURE: Final = (Kind.SHAPE, Kind.PURE, Kind.TABLES, Kind.BOXES, Kind.OWN, Kind.ORDINARY)
+_PURE: Final = (Kind.SHAPE, Kind.PURE, Kind.TABLES, Kind.BOXES, Kind.USER_BODY, Kind.ORDINARY)
 EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 
 @final
 @dataclass(frozen=True)
-class CurrencyComparison:
+class MeasureComparison:
     """The objective at spend 1 of Gaussian noise and of the best noise for pure privacy, ``pure`` by its name.
 
     At equal distances, in a concentrated account, both cost the same and Gaussian noise has ``loss`` against
@@ -63,7 +63,7 @@ class CurrencyComparison:
         }
 
 
-def compared_currencies(candidates: Sequence[CandidateResult]) -> CurrencyComparison | None:
+def compared_privacy_measures(candidates: Sequence[CandidateResult]) -> MeasureComparison | None:
     """The comparison, None unless Gaussian noise and some noise for pure privacy was built, and needed."""
     built = {one.name: one.loss for one in candidates if one.loss}
     gaussian = [built[name] for name in names(*NORMAL_KINDS) if name in built]
@@ -71,4 +71,4 @@ def compared_currencies(candidates: Sequence[CandidateResult]) -> CurrencyCompar
     if not gaussian or not pure:
         return None
     best = min(pure, key=lambda name: built[name])
-    return CurrencyComparison(min(gaussian), best, built[best])
+    return MeasureComparison(min(gaussian), best, built[best])

@@ -25,11 +25,11 @@ _DRAWS: Final = 20_000
 _MOST_DRAWN: Final = 4_000_000
 
 
-def asked(facts: Facts) -> Section:
+def questions_section(facts: Facts) -> Section:
     """The section."""
     title = "What is asked, and how exact the answers are"
-    if facts.stated is not None and facts.spend is not None:
-        return Section(5, title, stated_blocks(facts.stated, facts.spend))
+    if facts.plan_shown is not None and facts.spend is not None:
+        return Section(5, title, errors_of_questions(facts.plan_shown, facts.spend))
     if facts.plan is None or facts.spend is None:
         nothing = Paragraph("No questions were given with this page. What they cost in accuracy is not on it.")
         return Section(5, title, (nothing,))
@@ -132,14 +132,14 @@ def noise_picture(plan: Plan, spend: Fraction, pair: tuple[int, int] | None = No
     return noise_shape(names, outline / float(spend), draws / float(spend), moved, "one record changed")
 
 
-def stated_blocks(stated: Any, spend: Fraction) -> tuple[Block, ...]:
+def errors_of_questions(stated: Any, spend: Fraction) -> tuple[Block, ...]:
     """Each question beside what holds of its errors at a spend."""
     tables = stated.each_table(spend, LEVEL)
     if tables:
         return _of_tables(tables, stated.records, spend)
     statements = stated.each_stated(spend, LEVEL)
     columns = ShownColumn("Question"), ShownColumn("What is asked"), ShownColumn("What holds of its errors")
-    rows = tuple((one.name, one.asked, one.holds) for one in statements[:MOST_ROWS])
+    rows = tuple((one.name, one.question, one.holds) for one in statements[:MOST_ROWS])
     guessed = any("1,000 records" in one.holds for one in statements) and stated.records is None
     said = (
         f"At spend {amount(spend)}. What is no estimate holds whatever the data. Probability 0.95 is 19 times in 20. A "

@@ -12,7 +12,7 @@ from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.options import AUTO, PlanOptions
-from dxgeom.privacy.currencies import CONCENTRATED
+from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -38,12 +38,12 @@ def error_alone(sensitivity: Sensitivity, queries: LinearQueries, options: PlanO
     return float(shared.laplace.variances().sum())
 
 
-def considered(shared: CandidateBuilder) -> tuple[str, ...]:
+def candidate_names(shared: CandidateBuilder) -> tuple[str, ...]:
     """What is built, in the order in which it is listed."""
     options = shared.options
     kinds = {Kind.SHAPE, Kind.ORDINARY, *_kinds_of(shared)}
     if options.body is not None:
-        kinds.add(Kind.OWN)
+        kinds.add(Kind.USER_BODY)
     if options.records is not None and shared.objective.wanted is None:
         kinds.add(Kind.CHANGED_QUERIES)
     if options.published:

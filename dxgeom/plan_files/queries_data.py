@@ -17,7 +17,7 @@ from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.text import PolicyText
 from dxgeom.policy.source.yaml_tree import files, folder_with, written
 from dxgeom.queries.queries_file import Asked, queries_from_dict, tables_from_dict
-from dxgeom.universe.numbers.asked_ratio import AskedRatio
+from dxgeom.universe.numbers.ratio_query import AskedRatio
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
@@ -47,16 +47,16 @@ def queries_data(queries: LinearQueries, policy: Policy) -> dict[str, Any]:
     return {"written": None, "files": {}, "weights": weights_data(queries), **common}
 
 
-def written_queries(asked: Any, records: int | None, what: str) -> dict[str, Any]:
+def written_queries(queries: Any, records: int | None, what: str) -> dict[str, Any]:
     """What is asked as a file holds it, with the public number of records that it is planned for; ``what`` it is.
 
     Raises: UnsupportedCombination for such as were made by hand.
     """
-    text = asked.source
+    text = queries.source
     if not isinstance(text, PolicyText):
         raise UnsupportedCombination(f"a plan file holds {what} that were read: load or parse them")
     said = {"written": written(text), "files": files(text), "weights": None}
-    return {**said, "records": records, "fingerprint": asked.fingerprint}
+    return {**said, "records": records, "fingerprint": queries.fingerprint}
 
 
 def read_as(kind: type[Asking], part: QueriesPart, policy: Policy, what: str, otherwise: str) -> Asking:
@@ -98,9 +98,9 @@ def _of_kind(kind: type[Asking], part: QueriesPart, policy: Policy, otherwise: s
     return found
 
 
-def _reads_the_same(said: dict[str, Any], queries: LinearQueries, policy: Policy) -> bool:
+def _reads_the_same(document: dict[str, Any], queries: LinearQueries, policy: Policy) -> bool:
     try:
-        again = queries_from_dict(said["written"], policy, queries.records, folder=folder_with(said["files"]))
+        again = queries_from_dict(document["written"], policy, queries.records, folder=folder_with(document["files"]))
     except DxgeomError:
         return False
     return again.fingerprint == queries.fingerprint
