@@ -74,7 +74,7 @@ class SparkCluster:
             )  # fmt: skip
 
     def _wait(self, port: int) -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180
         while (self.folder / "log").read_text(errors="replace").count("Registering worker") < len(self._processes) - 1:
             if time.monotonic() > until or any(process.poll() is not None for process in self._processes):
                 log = (self.folder / "log").read_text(errors="replace")
