@@ -30,7 +30,7 @@ from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.ledger.history import History
-    from dxgeom.report.released import Columns
+    from dxgeom.planner.answers.tables import Listed
 
 
 SYNTHESIS, DATABASE = "synthesize", "small_database"
@@ -256,7 +256,7 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         "",
     ]
     print_lines(lines)
-    from dxgeom.report.released import known_parts
+    from dxgeom.planner.answers.tables import known_parts
 
     document = _document(answer)
     parts = known_parts(document)
@@ -286,11 +286,11 @@ def _entry_parquet(history: History, number: int, answer: bytes | None) -> None:
     write_batches(iter([_table(history, number, answer)]), sys.stdout.buffer, ".parquet")
 
 
-def _table(history: History, number: int, answer: bytes | None) -> Columns:
+def _table(history: History, number: int, answer: bytes | None) -> Listed:
     """All answers of an entry as one table. Raises: LedgerError where they are none."""
-    from dxgeom.report.released import known_parts, stacked
+    from dxgeom.planner.answers.tables import known_parts, whole_of
 
-    table = stacked(known_parts(_document(answer)))
+    table = whole_of(known_parts(_document(answer)))
     if table is None:
         raise LedgerError(
             f"entry {number} is {state_of(history, number)}, and has no answers here that make a table; show it as "

@@ -7,7 +7,7 @@ import io
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -208,21 +208,15 @@ def print_answer_table(released: Release[Any], bars: Bars, output: TableFormat) 
 
 
 def _print_csv(released: Release[Any], bars: Bars) -> None:
+    from dxgeom.numeric.columns import plain_columns
+
     for number, batch in enumerate(released.answer.batches(bars.level, joint=bars.joint)):
-        table = {name: _words(cells) for name, cells in _marked_rows(released, batch).items()}
+        table = plain_columns(_marked_rows(released, batch))
         print_csv(tuple(table), zip(*table.values(), strict=True), headed=not number)
 
 
-def _words(cells: Any) -> Sequence[Any]:
-    """The cells of a column as people read them, where they are given by their places in a list."""
-    if isinstance(cells, tuple):
-        places, words = cells
-        return [None if place < 0 else words[place] for place in places.tolist()]
-    return [*(cells.tolist() if hasattr(cells, "tolist") else cells)]
-
-
 def _print(released: Release[Any], bars: Bars) -> None:
-    from dxgeom.report.released import parts_of
+    from dxgeom.planner.answers.tables import parts_of
 
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     records = "records" if released.people is None else released.people.records_are

@@ -35,8 +35,8 @@ from dxgeom.errors import (
 from dxgeom.numeric.json_text import jsonable
 
 if TYPE_CHECKING:
+    from dxgeom.planner.answers.tables import AnswerPart
     from dxgeom.policy.policy import Policy
-    from dxgeom.report.released import ReleasedPart
 
 
 _GAP = "  "
@@ -201,7 +201,7 @@ def _message(error: DxgeomError) -> str:
     return f"{error}\n{found} mistake{'s' if found != 1 else ''}"
 
 
-def print_parts(parts: Sequence[ReleasedPart]) -> list[str]:
+def print_parts(parts: Sequence[AnswerPart]) -> list[str]:
     """The answers, task by task with what is said of their errors; what is to follow where there is one only."""
     if len(parts) == 1 and not parts[0].name:
         print_tables(parts[0])
@@ -216,7 +216,7 @@ def print_parts(parts: Sequence[ReleasedPart]) -> list[str]:
     return []
 
 
-def print_tables(part: ReleasedPart) -> None:
+def print_tables(part: AnswerPart) -> None:
     """The tables of a part, a blank line between two."""
     from dxgeom.document.document import plain_words  # pages are loaded where answers are shown
     from dxgeom.report.answers import answer_tables
@@ -226,7 +226,7 @@ def print_tables(part: ReleasedPart) -> None:
         print_table([one.title for one in table.columns], [tuple(map(plain_words, row)) for row in table.rows])
 
 
-def note_lines(part: ReleasedPart) -> list[str]:
+def note_lines(part: AnswerPart) -> list[str]:
     """What is said below the tables."""
     from dxgeom.report.answers import answer_notes
 

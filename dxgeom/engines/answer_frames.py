@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from dxgeom.errors import MissingExtra, UnsupportedCombination
+from dxgeom.numeric.columns import Columns, plain_columns
 
 
-def arrow_table(columns: Mapping[str, Sequence[Any]]) -> Any:
+def arrow_table(columns: Columns, *, words_in_full: bool = True) -> Any:
     """A ``pyarrow.Table`` of columns of words or of numbers; where a row has no entry, None, it is null."""
-    return pa.table({name: column_of(entries) for name, entries in columns.items()})
+    return pa.table({name: _entries(entries, words_in_full) for name, entries in columns.items()})
 
 
-def data_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+def data_frame(columns: Columns) -> Any:
     """A ``pandas.DataFrame`` of the same.
 
     Raises: MissingExtra.
@@ -30,10 +30,10 @@ def data_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
         raise MissingExtra(
             "data frames are made by pandas, which is not installed: pip install pandas, or take to_arrow()"
         ) from error
-    return pandas.DataFrame({name: list(entries) for name, entries in columns.items()})
+    return pandas.DataFrame(plain_columns(columns))
 
 
-def polars_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+def polars_frame(columns: Columns) -> Any:
     """A ``polars.DataFrame`` of the same, with the types and nulls of :func:`arrow_table`.
 
     Raises: MissingExtra.
@@ -54,9 +54,6 @@ def column_of(entries: Sequence[Any]) -> Any:
     return pa.array(entries, type=pa.int64() if any(isinstance(entry, int) for entry in entries) else pa.string())
 
 
-Coded: TypeAlias = tuple[NDArray[np.int32], Sequence[str]]
-"""Words by their places in a list, the same in every batch; −1 where there is none."""
-Batch: TypeAlias = Mapping[str, Coded | NDArray[np.float64] | Sequence[Any]]
 TABLE_FILES: Final = (".csv", ".parquet")
 
 
@@ -65,7 +62,7 @@ def is_table_file(path: Path) -> bool:
     return path.suffix.lower() in TABLE_FILES
 
 
-def write_batches(batches: Iterable[Batch], target: Any, suffix: str) -> None:
+def write_batches(batches: Iterable[Columns], target: Any, suffix: str) -> None:
     """Write rows to an open binary file, as its suffix says, one batch in memory at a time.
 
     Raises: UnsupportedCombination for another suffix; OSError.
@@ -73,7 +70,7 @@ def write_batches(batches: Iterable[Batch], target: Any, suffix: str) -> None:
     if suffix.lower() not in TABLE_FILES:
         raise UnsupportedCombination(f"tables of answers are written as {' or '.join(TABLE_FILES)}, not as '{suffix}'")
     parquet = suffix.lower() == ".parquet"
-    tables = (_table(one, words_in_full=not parquet) for one in batches)
+    tables = (arrow_table(one, words_in_full=not parquet) for one in batches)
     first = next(tables)
     with _writer(target, first.schema, parquet) as writer:
         for table in chain([first], tables):
@@ -88,10 +85,6 @@ def _writer(target: Any, schema: Any, parquet: bool) -> Any:
     from pyarrow.csv import CSVWriter
 
     return CSVWriter(target, schema)
-
-
-def _table(batch: Batch, words_in_full: bool) -> Any:
-    return pa.table({name: _entries(entries, words_in_full) for name, entries in batch.items()})
 
 
 def _entries(entries: Any, words_in_full: bool) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Final, final
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast, final
 
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.kind import Planning, QuestionKind
+from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
 from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.query_kind import SEVERAL_WORDS, WORD, Where
@@ -17,7 +20,9 @@ from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.questions import SelectTask
 
 if TYPE_CHECKING:
+    from dxgeom.noise.noisy_maximum import SelectionLaw
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.tasks.selected import Selected
 
 LAWS: Final = ("permute-and-flip", "exponential")
 MOST_PICKS: Final = 1000
@@ -83,8 +88,8 @@ class SelectTaskSyntax(TaskSyntax):
 
 
 @final
-class SelectKind(TaskKind, QuestionKind[SelectTask]):
-    """The best of several candidates."""
+class SelectKind(TaskKind, QuestionKind[SelectTask], PlanKind):
+    """The best of several candidates, one or some."""
 
     question = SelectTask
     about = "a selection"
@@ -94,9 +99,68 @@ class SelectKind(TaskKind, QuestionKind[SelectTask]):
     lists = ("best",)
 
     def part(self, question: SelectTask, how: Planning) -> Plan:
-        from dxgeom.planner.tasks.selection_plans import plan_selection
+        """Raises: as :func:`dxgeom.selection`, or :func:`dxgeom.mechanisms.selection.top_selection` of several."""
+        from dxgeom.mechanisms.selection.selections import selection  # slow to load, as all that plans is
+        from dxgeom.mechanisms.selection.top import top_selection
+        from dxgeom.planner.plan import Plan
 
-        return plan_selection(how.metric, question, how.wish.records)
+        law, records = cast("SelectionLaw", question.law), how.wish.records
+        if question.picks == 1:
+            made = selection(how.metric, question.candidates, law, records=records)
+            return Plan(self, how.metric, question, made, records)
+        some = top_selection(how.metric, question.candidates, question.picks, law)
+        return Plan(self, how.metric, question, some, records)
+
+    def fingerprint(self, plan: Plan) -> str:
+        of = "a selection" if plan.question.picks == 1 else "the best few"
+        return canonical_digest(f"plan of {of}", plan.mechanism.fingerprint, plan.question.fingerprint)
+
+    def queries(self, plan: Plan) -> LinearQueries:
+        candidates: LinearQueries = plan.question.candidates
+        return candidates
+
+    def purpose(self, plan: Plan) -> str:
+        question, mechanism = plan.question, plan.mechanism
+        which, law = ("best", mechanism.name) if question.picks == 1 else (f"best {question.picks}", mechanism.law)
+        return f"the {which} of {len(question.each_label)} candidates by {law}"
+
+    def answers(self, plan: Plan, answer: Any, spend: Fraction, records: int | None) -> Selected:
+        from dxgeom.planner.tasks.selected import Selected
+
+        places = (answer,) if plan.question.picks == 1 else tuple(answer)
+        return Selected(plan.question, plan.mechanism, places, spend)
+
+    def blank(self, plan: Plan, records: int | None) -> int | tuple[int, ...]:
+        """The candidates with the longest names."""
+        labels, names = plan.question.each_label, plan.question.candidates.names
+        longest = sorted(range(len(labels)), key=lambda place: -len(labels[place]) - len(names[place]))
+        return longest[0] if plan.question.picks == 1 else tuple(longest[: plan.question.picks])
+
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        below = plan.mechanism.shortfall(level, spend)
+        if plan.question.picks > 1:
+            return (
+                f"proved: with probability {level:g}, for every place at once, the score of the one picked is less "
+                f"than {below:.4g} below the best for that place; picked one after the other by {plan.mechanism.law}, "
+                "at equal shares",
+            )
+        proved = (
+            f"proved: with probability {level:g} the score of the one picked is less than {below:.4g} below the best, "
+            f"on average less than {plan.mechanism.expected_shortfall(spend):.4g}"
+        )
+        change = plan.mechanism.change
+        if change is None:
+            return (proved,)
+        return (
+            proved,
+            f"picked by other scores than asked for, which need less noise, for {change.records:,} records; leads are "
+            f"off by at most {float(change.bias):.4g}, which is part of that",
+        )
+
+    def facts(self, plan: Plan) -> dict[str, Any]:
+        question, mechanism = plan.question, plan.mechanism
+        one = {"law": mechanism.name, "changed_scores": mechanism.change is not None} if question.picks == 1 else None
+        return {"candidates": [*question.each_label], **(one or {"top": mechanism.picks, "law": mechanism.law})}
 
     def read(self, value: Node, reader: TaskReader) -> SelectTask | None:
         said = reader.body(SelectBody, value, "a task that selects")

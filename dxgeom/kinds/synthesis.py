@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, final
+from abc import ABC
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast, final
 
+import numpy as np
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from dxgeom.kinds.selection import LAWS, Law
 from dxgeom.planner.kind import Planning, QuestionKind
+from dxgeom.planner.plan_kind import RECORDS, PlanKind
+from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.source.yaml_tree import Node
 from dxgeom.queries.tasks.task_kind import STRICT, ListOfQueries, TaskKind, TaskReader, TaskSyntax, whole
+from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.questions import DatabaseTask, SynthesisTask
 
 if TYPE_CHECKING:
+    from dxgeom.mechanisms.contract.mechanism import Mechanism
+    from dxgeom.mechanisms.selection.small_databases import SmallDatabase
+    from dxgeom.mechanisms.synthetic.multiplicative_weights import Mwem
+    from dxgeom.mechanisms.synthetic.synthetic import SyntheticHistogram
+    from dxgeom.noise.noisy_maximum import SelectionLaw
+    from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.plan import Plan
+    from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
 
 MOST_ROUNDS: Final = 10_000
 MOST_ROWS: Final = 10_000_000
@@ -74,21 +87,91 @@ class SynthesizeTaskSyntax(TaskSyntax):
     synthesize: Any = Field(description="A table of synthetic records, with a bound on every answer of a workload.")
 
 
+class _SyntheticKind(TaskKind, PlanKind, ABC):
+    """Records that are made up, to answer a workload nearly as the real ones do."""
+
+    makes_records = True
+
+    def queries(self, plan: Plan) -> LinearQueries:
+        workload: LinearQueries = plan.question.workload
+        return workload
+
+
+def _told(records: int | None) -> str:
+    return f"{records:,} records" if records else f"{RECORDS:,} records (nobody says how many there are)"
+
+
 @final
-class SynthesizeKind(TaskKind, QuestionKind[SynthesisTask]):
+class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
     """A table of synthetic records."""
 
     question = SynthesisTask
-    about = "synthetic records"
+    about = called = "synthetic records"
     word = "synthesize"
     syntax = SynthesizeTaskSyntax
     body = SynthesizeBody
     lists = ("workload",)
 
     def part(self, question: SynthesisTask, how: Planning) -> Plan:
-        from dxgeom.planner.tasks.synthetic_plans import plan_synthesis
+        """Of the weights, or of what a graphical model makes of their measurements.
 
-        return plan_synthesis(how.metric, question, how.wish.records)
+        Raises: as :func:`dxgeom.mwem`; UnsupportedCombination, MissingExtra where such a model cannot be estimated.
+        """
+        from dxgeom.mechanisms.contract.composition import followed_by  # slow to load, as all that plans is
+        from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model, require_whole_marginals
+        from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
+        from dxgeom.planner.plan import Plan
+
+        weights = mwem(how.metric, question.workload, rounds=question.rounds)
+        made: Mechanism[Any, SyntheticHistogram] = weights
+        if question.estimate == "mbi":
+            require_whole_marginals(weights.questions)
+        if question.estimate != "weights":
+            made = followed_by(weights, by_graphical_model, f"mwem, {question.estimate}")
+        return Plan(self, how.metric, question, made, how.wish.records, decided=weights)
+
+    no_errors = Unknown(
+        "how far off synthetic records are is proved of what was measured", "it is told with the answers"
+    )
+
+    def purpose(self, plan: Plan) -> str:
+        return f"synthetic records for {plan.queries.count} queries by {plan.mechanism.name}"
+
+    def answers(self, plan: Plan, answer: SyntheticHistogram, spend: Fraction, records: int | None) -> SyntheticAnswers:
+        from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
+
+        questions: SynthesisTask = plan.question
+        rows = answer.records if questions.rows is None else questions.rows
+        return SyntheticAnswers(questions, answer, None, spend, rows, questions.estimate)
+
+    def blank(self, plan: Plan, records: int | None) -> SyntheticHistogram:
+        """A histogram that was made of nothing: the public start, and one measurement of no query of the data."""
+        from dxgeom.mechanisms.synthetic.synthetic import LastLook, Measurement, SyntheticHistogram
+
+        weights: Mwem = plan.decided
+        nothing = Measurement(0, True, 0, plan.queries.names[0], Fraction(0), 1.0, Fraction(1), 0.0)
+        look = LastLook(np.zeros(plan.queries.count), 1.0)
+        return SyntheticHistogram(weights.start, weights.questions, plan.records or RECORDS, (nothing,), look)
+
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        weights: Mwem = plan.decided
+        number = records or plan.records
+        rounds = weights.rounds_for(number or RECORDS, spend)
+        how = f"in {rounds} rounds" if rounds else "all at once"
+        return (
+            f"with {_told(number)}, {plan.queries.count} queries are measured {how}; how far off each answer can be, "
+            f"with probability {level:g} for all at once, is proved of what was measured and told beside it",
+        )
+
+    def facts(self, plan: Plan) -> dict[str, Any]:
+        questions: SynthesisTask = plan.question
+        return {
+            "queries": list(questions.workload.names),
+            "rounds": questions.rounds,
+            "rows": questions.rows,
+            "estimate": questions.estimate,
+            "mechanism": plan.mechanism.name,
+        }
 
     def read(self, value: Node, reader: TaskReader) -> SynthesisTask | None:
         said = reader.body(SynthesizeBody, value, "a task that synthesizes")
@@ -120,20 +203,62 @@ class SmallDatabaseTaskSyntax(TaskSyntax):
 
 
 @final
-class SmallDatabaseKind(TaskKind, QuestionKind[DatabaseTask]):
+class SmallDatabaseKind(_SyntheticKind, QuestionKind[DatabaseTask]):
     """A database of few records, picked among all of its size."""
 
     question = DatabaseTask
-    about = "a small database"
+    about = called = "a small database"
     word = "small_database"
     syntax = SmallDatabaseTaskSyntax
     body = SmallDatabaseBody
     lists = ("workload",)
 
     def part(self, question: DatabaseTask, how: Planning) -> Plan:
-        from dxgeom.planner.tasks.synthetic_plans import plan_database
+        """Raises: as :func:`dxgeom.small_database`."""
+        from dxgeom.mechanisms.selection.small_databases import small_database
+        from dxgeom.planner.plan import Plan
 
-        return plan_database(how.metric, question, how.wish.records)
+        law, records = cast("SelectionLaw", question.law), how.wish.records
+        made = small_database(how.metric, question.workload, law=law, records=records, rows=question.rows)
+        return Plan(self, how.metric, question, made, records)
+
+    def purpose(self, plan: Plan) -> str:
+        return f"a database of {plan.question.rows} records for {plan.queries.count} queries"
+
+    def answers(self, plan: Plan, answer: SmallDatabase, spend: Fraction, records: int | None) -> SyntheticAnswers:
+        from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
+
+        return SyntheticAnswers(plan.question, answer, plan.mechanism, spend, plan.question.rows)
+
+    def blank(self, plan: Plan, records: int | None) -> SmallDatabase:
+        from dxgeom.mechanisms.selection.small_databases import SmallDatabase
+
+        return SmallDatabase((0,) * plan.question.rows, records or plan.records or RECORDS, plan.mechanism.queries)
+
+    def known(self, plan: Plan, spend: Fraction, records: int | None) -> ShownAnswers:
+        number = records or plan.records
+        if number is None:
+            raise Unknown(
+                "how far off a small database is grows with the number of records", "half_widths(records=...) takes it"
+            ).refusal
+        return self.blank_answers(plan, spend, number)
+
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        number = records or plan.records
+        bound = plan.mechanism.error_bound(number or RECORDS, level, spend)
+        return (
+            f"proved: with {_told(number)} none of {plan.queries.count} answers is off by more than {bound:.4g}, with "
+            f"probability {level:g} for all at once",
+        )
+
+    def facts(self, plan: Plan) -> dict[str, Any]:
+        return {
+            "queries": list(plan.queries.names),
+            "rows": plan.question.rows,
+            "law": plan.mechanism.law,
+            "databases": plan.mechanism.databases,
+            "changed_queries": plan.mechanism.planned is not None,
+        }
 
     def read(self, value: Node, reader: TaskReader) -> DatabaseTask | None:
         said = reader.body(SmallDatabaseBody, value, "a small database")

@@ -10,8 +10,6 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
-from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
 
@@ -83,14 +81,6 @@ class Coefficients(ShownAnswers):
     @cached_property
     def by_name(self) -> Mapping[str, Coefficient]:
         return {one.name: one for one in self.table()}
-
-    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
-        """A row for each coefficient. Raises: UnsupportedCombination for a joint level, and an unknown name."""
-        self.require_joint(joint=joint)
-        rows = [one for one in self.table(level) if query in (None, one.name)]
-        if not rows:
-            raise UnsupportedCombination(f"there is no coefficient '{query}', there are {', '.join(self.names)}")
-        return {name: [getattr(one, name) for one in rows] for name in Coefficient._fields}
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         del level

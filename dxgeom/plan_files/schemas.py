@@ -7,12 +7,9 @@ from typing import Any, Final, Literal, Union, final
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
-from dxgeom.plan_files.box_plans import BoxPlanDocument
-from dxgeom.plan_files.document import PlanDocument
+from dxgeom.kinds import registry
+from dxgeom.plan_files.codec import codec_of
 from dxgeom.plan_files.laws import ALONG, BASES_FORM, JUMPS, SCALES, laws_schema
-from dxgeom.plan_files.quantile_plans import QuantilePlanDocument
-from dxgeom.plan_files.table_plans import TablePlanDocument
-from dxgeom.plan_files.task_plans import TaskPlanDocument
 from dxgeom.policy.syntax.schema import DIALECT
 
 _STRICT: Final = ConfigDict(extra="forbid")
@@ -115,6 +112,56 @@ class TaskForm(BaseModel):
     spent: str
 
 
+@final
+class TableForm(BaseModel):
+    """One table of counts; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    table: list[str] = Field(description="The columns that it is over.")
+    shape: list[int]
+    divisor: str
+    cells: list[int] | None = Field(description="Whole numbers over the divisor; null where the ledger keeps them.")
+    rmse: float
+    half_width: float
+
+
+@final
+class BoxForm(BaseModel):
+    """One count in a box; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    name: str
+    value: float
+    low: float
+    high: float
+    rmse: float
+
+
+@final
+class ShortfallForm(BaseModel):
+    """How far below the best the score of what was picked can be."""
+
+    model_config = _OPEN
+
+    level: float
+    at_most: float
+
+
+@final
+class CoefficientForm(BaseModel):
+    """One coefficient; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    name: str
+    unit: str = Field(description="What it is for.")
+    value: float
+    low: float | None
+    high: float | None
+
+
 _CHARGED: Final[dict[str, Any]] = {
     "spent": (str, ...),
     "remaining": (str, ...),
@@ -130,11 +177,13 @@ _CHARGED: Final[dict[str, Any]] = {
 """What every release says of itself, whatever it answers."""
 
 
-def _release_form(name: str, of: str, **answered: Any) -> Any:
-    """The form of a release, between the format and what every release says."""
+def _release_form(name: str, of: str, *, planned: bool = True, **answered: Any) -> Any:
+    """The form of a release, between the format and what every release says; not ``planned``: of a mechanism by itself,
+    that was asked nothing."""
     doc = f"A release of {of}; later versions may say more of it."
+    said = {word: form for word, form in _CHARGED.items() if planned or word != "queries_fingerprint"}
     began: Any = {"format": (Literal["dxgeom release 1"], ...)}
-    return create_model(name, __config__=_OPEN, __doc__=doc, **began, **answered, **_CHARGED)
+    return create_model(name, __config__=_OPEN, __doc__=doc, **began, **answered, **said)
 
 
 _PROVED: Final = Field(description="What holds of each query's errors, whatever the data.")
@@ -152,6 +201,12 @@ RELEASES: Final = (
         bounds=(str, ...),
         rows=(int, ...),
     ),
+    _release_form("BoundedReleaseForm", "answers with bounds", answers=(list[BoundedForm], ...), level=(float, ...)),
+    _release_form("TablesReleaseForm", "whole tables of counts", tables=(list[TableForm], ...), level=(float, ...)),
+    _release_form("BoxesReleaseForm", "counts in boxes", boxes=(list[BoxForm] | None, ...), level=(float, ...)),
+    _release_form("SelectionReleaseForm", "a selection", picked=(str | list[str], ...), shortfall=(ShortfallForm, ...)),
+    _release_form("FitReleaseForm", "a fit", coefficients=(list[CoefficientForm], ...), level=(float, ...)),
+    _release_form("MechanismReleaseForm", "a mechanism by itself", planned=False, answer=(Any, ...)),
 )
 
 
@@ -160,8 +215,8 @@ def plan_schema() -> dict[str, Any]:
 
     Guarantee: a file that loads is valid; a valid file may still be refused for what it says.
     """
-    kinds = PlanDocument | QuantilePlanDocument | TablePlanDocument | BoxPlanDocument | TaskPlanDocument
-    schema = _schema_of(kinds, "dxgeom plan")
+    codecs = filter(None, map(codec_of, registry.kinds()))
+    schema = _schema_of(Union[tuple(codec.document for codec in codecs)], "dxgeom plan")  # noqa: UP007 (of what there is)
     laws = laws_schema()
     schema["$defs"] |= laws
     law = {
@@ -178,7 +233,7 @@ def plan_schema() -> dict[str, Any]:
 
 
 def release_schema() -> dict[str, Any]:
-    """The JSON Schema of releases of answers to queries, of quantiles, and of several tasks."""
+    """The JSON Schema of releases, whatever they answer."""
     return _schema_of(Union[RELEASES], "dxgeom release")  # noqa: UP007 (of what was made)
 
 

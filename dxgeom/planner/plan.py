@@ -19,9 +19,8 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
 from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
-from dxgeom.planner.plan_kind import PlanKind
+from dxgeom.planner.plan_kind import RECORDS, PlanKind
 from dxgeom.planner.release import Release
-from dxgeom.planner.releases.rehearsal import RECORDS
 
 if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger

@@ -5,25 +5,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.sealed import canonical_digest
-from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
-from dxgeom.planner.releases.rehearsal import made_up
 from dxgeom.planner.unknown import Unknown
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.error_bars import ErrorBars
+    from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.comparing.comparison import CandidateComparison
     from dxgeom.planner.measures import MeasureComparison
     from dxgeom.planner.objectives.objective import UnitError
     from dxgeom.planner.plan import Plan
 
+RECORDS: Final = 1000
+"""How many are made up in a rehearsal, where nobody says how many there are."""
 KnownErrors: TypeAlias = "ErrorBars | ShownAnswers"
 """What is known of answers' errors before there are any; of answers that no data were read for."""
 
@@ -93,6 +94,8 @@ class PlanKind(ABC):
 
     def made_up(self, plan: Plan, records: int) -> Any:
         """So many records of no table, for a rehearsal."""
+        from dxgeom.planner.releases.rehearsal import made_up  # slow to load, as whatever releases is
+
         return made_up(plan.mechanism, records)
 
     def taken(self, plan: Plan, data: Any) -> Any:
@@ -110,6 +113,8 @@ class PlanKind(ABC):
 
     def require_agreement(self, plan: Plan) -> None:
         """Raises: UnsupportedCombination where answers are not made to agree; TooLarge where they are too many."""
+        from dxgeom.planner.answers.shown_answers import ShownAnswers
+
         raise ShownAnswers.not_to_agree.refusal
 
     def known(self, plan: Plan, spend: Fraction, records: int | None) -> KnownErrors:

@@ -33,8 +33,7 @@ from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.overview import OverviewTable, PlanOverview, StatedQuestion
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.plan_kind import PlanKind
-from dxgeom.planner.releases.rehearsal import RECORDS
+from dxgeom.planner.plan_kind import RECORDS, PlanKind
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import people_in_words

@@ -15,21 +15,52 @@ from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import metrics_of_rows
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
+from dxgeom.numeric.columns import Columns
 from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.answer_table import ReleasedAnswer
 from dxgeom.planner.answers.consistency import ConsistentAnswers
-from dxgeom.planner.answers.linear_answers import LinearAnswers
-from dxgeom.planner.answers.plain_answers import PlainAnswers
+from dxgeom.planner.answers.linear_answers import LinearAnswers, ReleasedAnswer
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQuantile
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.releases.receipt import ReleaseReceipt
+from dxgeom.planner.releases.stored_form import plain_answer
+from dxgeom.planner.unknown import Unknown
 from dxgeom.privacy.measures import PURE
 from dxgeom.universe.people.people import ONE_ROW, People, repeated_in_words
 
 FORMAT = "dxgeom release 1"
 """The name and the number of the format that releases are written in."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _PlainAnswers(ShownAnswers):
+    """The ``answer`` of a mechanism that no plan asked for anything: whatever it is, and nothing known but its form."""
+
+    no_numbers = no_bars = no_rmse = no_biases = no_law = not_to_agree = Unknown(
+        "a mechanism by itself says no more than its answer",
+        "release.answer is what it answered; a plan of dx.plan tells errors, too",
+    )
+
+    never_joint = "a mechanism by itself has no intervals: leave joint out"
+
+    answer: Any
+
+    @property
+    def question_fingerprint(self) -> None:
+        return None
+
+    @property
+    def by_name(self) -> Mapping[str, Any]:
+        return {"the answer": self.answer}
+
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        raise self.no_numbers.refusal
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        self.require_joint(joint=joint)
+        return {"answer": plain_answer(self.answer)}
 
 
 @final
@@ -66,7 +97,7 @@ class Release(Pictured, Generic[Answer]):
     @property
     def _shown(self) -> ShownAnswers:
         """The answer as what all kinds have in common."""
-        return self.answer if isinstance(self.answer, ShownAnswers) else PlainAnswers(self.answer)
+        return self.answer if isinstance(self.answer, ShownAnswers) else _PlainAnswers(self.answer)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from dxgeom.document.document import Block, BudgetGauge, Paragraph, Picture, Section
 from dxgeom.document.scenes import MOST_BARS, answer_bars
+from dxgeom.planner.answers.tables import AnswerPart
 from dxgeom.privacy.measures import PURE, Privacy, privacy_measure_of
 from dxgeom.report.answers import answer_notes, answer_tables
 from dxgeom.report.exactness import possible_ranges
@@ -106,7 +107,7 @@ def answers_of(one: Released, facts: Facts) -> Iterator[Block]:
     answers = f"{count:,} answer{'' if count == 1 else 's'}"
     yield Paragraph(f"{made_up}{date_of(one.time)}, spend {amount(one.spend)}: {answers}. {joint_words(one)}".strip())
     yield from _pictures(one.answers, facts)
-    yield from answer_blocks(one)
+    yield from answer_blocks(one.parts)
 
 
 def joint_words(one: Released) -> str:
@@ -146,9 +147,9 @@ def _possible(facts: Facts, group: Sequence[AnswerAsReleased]) -> tuple[float, f
     return (low, high) if widest > 0.02 * (high - low) else None
 
 
-def answer_blocks(one: Released) -> Iterator[Block]:
+def answer_blocks(parts: Sequence[AnswerPart]) -> Iterator[Block]:
     """The answers as figures, task by task, and what is said of their errors."""
-    for part in one.parts:
+    for part in parts:
         if part.name:
             yield Paragraph(f"{part.name} ({part.kind})", "title")
         yield from answer_tables(part)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from dxgeom.document.document import ShownColumn, ShownTable
-from dxgeom.report.released import Note, ReleasedPart, ReleasedTable
+from dxgeom.planner.answers.tables import AnswerPart, AnswerTable, Note
 from dxgeom.wording.numbers import brief, rounded
 
 MOST_CELLS: Final = 100
@@ -18,14 +18,14 @@ _TITLES: Final = {"candidates": "of candidates", "unit": "for"}
 _NEAR: Final = 1e-6
 
 
-def answer_tables(part: ReleasedPart) -> tuple[ShownTable, ...]:
+def answer_tables(part: AnswerPart) -> tuple[ShownTable, ...]:
     """The tables of a part; of very many cells the first, or how exact each table of them is."""
     if part.summary is not None and not 0 < _cells(part) <= MOST_CELLS:
         return (_shown(part.summary, MOST_TABLES),)
     return tuple(_shown(table, MOST_CELLS if table.answer == "count" else table.rows) for table in part.tables)
 
 
-def answer_notes(part: ReleasedPart) -> Iterator[Note]:
+def answer_notes(part: AnswerPart) -> Iterator[Note]:
     """What is to be said below them; also how much is not shown."""
     cells, where = (
         _cells(part),
@@ -41,13 +41,13 @@ def answer_notes(part: ReleasedPart) -> Iterator[Note]:
     yield from part.notes
 
 
-def _cells(part: ReleasedPart) -> int:
+def _cells(part: AnswerPart) -> int:
     if part.summary is not None:
         return sum(part.summary.cells("cells"))
     return sum(table.rows for table in part.tables if table.answer == "count")
 
 
-def _shown(table: ReleasedTable, most: int) -> ShownTable:
+def _shown(table: AnswerTable, most: int) -> ShownTable:
     """A row for each answer: its name, the value with the digits that its error leaves, the bar, the error."""
     rows = min(most, table.rows)
     values, lows, highs, errors = (table.cells(column)[:rows] for column in ("value", "low", "high", "rmse"))

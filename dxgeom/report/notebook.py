@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,7 +33,10 @@ from dxgeom.metrics.diameters import smallest_distance
 from dxgeom.metrics.metric import MetricCertificate
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.json_text import compact_json
+from dxgeom.planner.answers.consistency import ConsistentAnswers
 from dxgeom.planner.answers.error_bars import ErrorBars
+from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.answers.tables import parts_of
 from dxgeom.planner.candidates import CandidateResult, title_of
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.release import Release
@@ -242,7 +246,7 @@ def release(shown: Release[Any]) -> Document:
     scene = _scene(released.answers, ())
     blocks: list[Block] = [Paragraph(joint_words(released))] if scene is not None else []
     blocks += [] if scene is None else [Picture(scene, "The dots are the released answers, the lines their bars.")]
-    blocks += answer_blocks(released)
+    blocks += answer_blocks(released.parts)
     counted = privacy_measure_of(account.privacy_measure)
     spent = counted.spend_above(counted.counted(budget) - counted.counted(shown.remaining))
     blocks.append(budget_gauge(spent, budget, None, account.privacy_measure))
@@ -257,6 +261,21 @@ def release(shown: Release[Any]) -> Document:
     )
     section = Section(0, "Answers", tuple(blocks))
     return Document("Release", account.policy_name, "", facts, (section,), shown.plan_fingerprint)
+
+
+def shownanswers(shown: ShownAnswers) -> Document:
+    """Answers without what their release cost."""
+    blocks = answer_blocks(parts_of(json.loads(compact_json(shown.document()))))
+    return Document("Answers", "", "", (), (Section(0, "Answers", tuple(blocks)),), shown.question_fingerprint or "")
+
+
+def consistentanswers(shown: ConsistentAnswers) -> Document:
+    """Answers that agree, beside the released ones."""
+    columns = (ShownColumn("query"), *(ShownColumn(title, figures=True) for title in ("released", "agrees")))
+    each = zip(shown.names, shown.released.values, shown.values, strict=True)
+    rows = tuple((name, amount(released), amount(value)) for name, released, value in each)
+    blocks: list[Block] = [ShownTable("Answers that agree", columns, rows), *map(Paragraph, shown.done)]
+    return Document("Answers that agree", "", "", (), (Section(0, "Answers", tuple(blocks)),), shown.plan_fingerprint)
 
 
 def release_scene(shown: Release[Any], about: tuple[str, ...]) -> Scene | None:

@@ -64,6 +64,14 @@ def _release(release: Any) -> str:
     )
 
 
+def _answers(answers: Any) -> str:
+    return f"{len(answers.by_name):,} by name"
+
+
+def _consistent(answers: Any) -> str:
+    return f"{len(answers.names):,} answers of {answers.plan_fingerprint[:12]}"
+
+
 def _ledger(ledger: Any) -> str:
     where = "in memory" if ledger.file is None else repr(ledger.file)
     return f"{where} of policy {ledger.account.policy_name!r}, budget {plain(ledger.account.budget)}"
@@ -77,6 +85,8 @@ _BRIEFS: Final[dict[str, Callable[[Any], str]]] = {
     "CandidateResult": _candidate,
     "Release": _release,
     "Ledger": _ledger,
+    "ShownAnswers": _answers,
+    "ConsistentAnswers": _consistent,
 }
 
 

@@ -37,15 +37,13 @@ class ModeAnswer(ShownAnswers):
     asked_fingerprint = property(lambda self: self.question.fingerprint)
     by_name = property(lambda self: {self.question.attribute: self.place})
 
-    def columns(self, level=0.95, query=None, *, joint=False):
-        return {"query": [self.question.attribute], "name": [*self.names], "value": [self.place]}
-
     def as_dict(self, level=0.95, *, joint=False):
         return {"answers": [{"name": self.question.attribute, "value": self.place, "bound": None}], "level": level}
 
 
 @final
-class ModePlans(PlanKind):
+class ModeKind(TaskKind, QuestionKind[Mode], PlanKind):
+    word, syntax, question, about = "mode", ModeSyntax, Mode, "a mode"
     called = "a mode"
 
     queries = staticmethod(lambda plan: plan.question.counts)
@@ -65,11 +63,6 @@ class ModePlans(PlanKind):
     def facts(self, plan):
         return {"attribute": plan.question.attribute}
 
-
-@final
-class ModeKind(TaskKind, QuestionKind[Mode]):
-    word, syntax, question, about = "mode", ModeSyntax, Mode, "a mode"
-
     def read(self, value: Any, reader: TaskReader):
         name = one_line(value)
         if name not in reader.universe.names:
@@ -77,7 +70,7 @@ class ModeKind(TaskKind, QuestionKind[Mode]):
         return Mode(name, dx.LinearQueries.marginals(reader.universe, [[name]]))
 
     def part(self, question: Mode, how: Planning):
-        return Plan(ModePlans(), how.metric, question, dx.selection(how.metric, question.counts))
+        return Plan(self, how.metric, question, dx.selection(how.metric, question.counts))
 
 
 MODE = ModeKind()

@@ -12,11 +12,11 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.numeric.columns import Columns, plain_columns
 from dxgeom.planner.answers.marginal_answers import half_widths_of
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.answers.tables import unknown_name
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 _LISTED: Final = 20_000
@@ -68,22 +68,21 @@ class BoxAnswers(ShownAnswers):
         return half_widths_of(self.mechanism, self.spent, level) * (1 + 1e-9)
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
-        """A row for each box: its name, the count, its interval and error.
+        """A row for each box, or for the one of that name: its name, the count, its interval and error.
 
-        Raises: UnsupportedCombination for ``joint``, or a single box, which ``values`` has.
+        Raises: UnsupportedCombination for ``joint``, or an unknown box.
         """
         self.require_joint(joint=joint)
-        if query is not None:
-            raise UnsupportedCombination(
-                "boxes are all in one table: leave the query out, or look a box up by its name"
-            )
-        widths = self.half_widths(level)
+        if query is not None and query not in self.names:
+            raise unknown_name("box", query, self.names)
+        chosen = slice(None) if query is None else slice(self.names.index(query), self.names.index(query) + 1)
+        values, widths = self.values[chosen], self.half_widths(level)[chosen]
         return {
-            "name": list(self.names),
-            "value": self.values.tolist(),
-            "low": (self.values - widths).tolist(),
-            "high": (self.values + widths).tolist(),
-            "rmse": self.rmse.tolist(),
+            "name": [*self.names[chosen]],
+            "value": values,
+            "low": values - widths,
+            "high": values + widths,
+            "rmse": self.rmse[chosen],
         }
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
@@ -92,7 +91,7 @@ class BoxAnswers(ShownAnswers):
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         self.require_joint(joint=joint)
-        table = self.columns(level)
+        table = plain_columns(self.columns(level))
         rows = [dict(zip(table, row, strict=True)) for row in islice(zip(*table.values(), strict=True), _LISTED)]
         if self.queries.count > _LISTED:
             return {"boxes": None, "first": rows[:_FIRST], "count": self.queries.count, "level": float(level)}

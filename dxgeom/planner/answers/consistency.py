@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
+from dxgeom.displayed import Displayed
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.planner.amounts import Amount
@@ -32,8 +33,8 @@ _WEIGHT_BITS = 10
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class ConsistentAnswers:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConsistentAnswers(Displayed):
     """Answers made from a release without reading data again.
 
     ``exact_values``: rationals. ``variances``: those that the answers were weighed by, the released ones rounded to ten

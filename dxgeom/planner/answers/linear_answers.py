@@ -13,14 +13,6 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.answer_table import (
-    Columns,
-    ReleasedAnswer,
-    answer_columns,
-    answers_by_name,
-    origin_words,
-    ratio_units,
-)
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.ratios import (
     EVERYTHING,
@@ -32,6 +24,7 @@ from dxgeom.planner.answers.ratios import (
     ratio_of,
 )
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.answers.tables import origin_words
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.groups import AnswerOrigin
@@ -42,6 +35,27 @@ if TYPE_CHECKING:
 
 
 @final
+@dataclass(frozen=True)
+class ReleasedAnswer:
+    """One private answer.
+
+    ``interval``: the true answer lies between these with probability *at least* 0.95. ``rmse``: the root mean squared
+    error, at its worst where the answer has a known bias, ``bias``. ``unit``: what it is measured in, where that is
+    known. ``query``: the query of a file that it answers; ``group``: the values of columns that it is about, if any.
+    """
+
+    name: str
+    value: float
+    exact_value: Fraction = field(repr=False)
+    interval: tuple[float, float]
+    rmse: float
+    bias: float
+    unit: str | None
+    query: str = field(repr=False)
+    group: Mapping[str, str] = field(repr=False)
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class LinearAnswers(ShownAnswers):
     """What a mechanism answered to queries at a spend.
@@ -49,6 +63,8 @@ class LinearAnswers(ShownAnswers):
     ``exact_values`` (K,): the released numbers as exact rationals. ``records``: their public number, None where it is
     private.
     """
+
+    answers_a_list = True
 
     queries: LinearQueries = field(repr=False)
     mechanism: AdditiveMechanism
@@ -121,16 +137,20 @@ class LinearAnswers(ShownAnswers):
     @cached_property
     def by_name(self) -> Mapping[str, ReleasedAnswer | RatioAnswer]:
         """Every answer and every ratio by its name, with its interval at 95 %."""
-        return answers_by_name(self)
+        table = self.columns()
+        columns = (table[title] for title in ("name", "value", "low", "high", "rmse", "bias", "unit"))
+        # Ratios come below the answers.
+        each = zip(self.exact_values, self.queries.each_origin, *columns, strict=False)
+        found: dict[str, ReleasedAnswer | RatioAnswer] = {
+            name: ReleasedAnswer(name, value, exact, (low, high), rmse, bias, unit, origin.query, dict(origin.group))
+            for exact, origin, name, value, low, high, rmse, bias, unit in each
+        }
+        return {ratio.name: ratio for ratio in self.ratios()} | found
 
     @property
     def all_origins(self) -> tuple[AnswerOrigin, ...]:
         """What each answer and each ratio is about."""
         return *self.queries.each_origin, *(ratio.origin for ratio in self.queries.ratios)
-
-    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
-        """A row for each answer: see :meth:`dxgeom.Release.to_arrow`. Raises: UnsupportedCombination."""
-        return answer_columns(self, level, query, joint=joint)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -146,8 +166,13 @@ class LinearAnswers(ShownAnswers):
         )
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
-        each = zip(self.ratios(level, joint=joint), ratio_units(self), self.queries.ratios, strict=True)
-        ratios = [{**one.as_dict(), "unit": unit, **origin_words(one.name, asked.origin)} for one, unit, asked in each]
+        measures = self.queries.measures or (None,) * self.queries.count
+        ratios = []
+        for one, asked in zip(self.ratios(level, joint=joint), self.queries.ratios, strict=True):
+            # A ratio is measured in what its numerator is, unless that is its denominator's.
+            unit, other = measures[asked.numerator], measures[asked.denominator]
+            words = origin_words(one.name, asked.origin)
+            ratios.append({**one.as_dict(), "unit": None if unit == other else unit, **words})
         return {
             "answers": self.as_dicts(level, joint),
             "level": float(level),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,17 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require_level
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, NoisyTables
-from dxgeom.planner.answers.answer_table import Columns
+from dxgeom.numeric.columns import Columns
+from dxgeom.planner.answers.cells import CellTable, joined, rows_of
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
-_AT_ONCE: Final = 1 << 18
-"""About so many cells are laid out at a time."""
 _LEFT_TO_ROUNDING: Final = 1e-3
 _LISTED: Final = 100_000
 """The cells of more are not written out: they are kept in the ledger, and here as arrays."""
@@ -86,71 +83,40 @@ class MarginalAnswers(ShownAnswers):
         self.require_joint(joint=joint)
         return half_widths_of(self.mechanism, self.spent, level)
 
-    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
-        """A row for each cell of one table: its columns' values, the count and its interval.
+    def cells(self, level: float = 0.95) -> list[CellTable]:
+        """Every table with the values of its columns in words."""
+        each = zip(self.queries.attribute_sets, self.half_widths(level).tolist(), self.rmse.tolist(), strict=True)
+        return [
+            CellTable(
+                self.queries.titles(place),
+                tuple(self.queries.columns[axis].words for axis in own),
+                self.exact.counts(place),
+                width,
+                error,
+            )
+            for place, (own, width, error) in enumerate(each)
+        ]
 
-        Raises: UnsupportedCombination for an unknown table, or none where there are several.
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        """A row for each cell of one table: its columns' values, the count and its interval; of several tables, where
+        none is named, as :meth:`batches`.
+
+        Raises: UnsupportedCombination for an unknown table.
         """
         self.require_joint(joint=joint)
-        if query is None and len(self.names) > 1:
-            raise UnsupportedCombination("name one table, such as to_pandas('age, sex'): there are many")
-        place = 0 if query is None else self.queries.table(query)
-        values = self.exact.counts(place)
-        width = float(self.half_widths(level)[place])
-        return {
-            **self.queries.labels(place),
-            "value": values.tolist(),
-            "low": (values - width).tolist(),
-            "high": (values + width).tolist(),
-            "rmse": [float(self.rmse[place])] * len(values),
-        }
+        tables = self.cells(level)
+        if query is None and len(tables) > 1:
+            return joined([*rows_of(tables)])
+        return tables[0 if query is None else self.queries.table(query)].columns
 
-    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Mapping[str, Any]]:
+    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Columns]:
         """Every cell of every table as rows of one table, some hundred thousand at a time: the table's name, its
         columns and their values, as words by their places in a list; the count, its interval and error.
 
         Raises: UnsupportedCombination for ``joint``.
         """
         self.require_joint(joint=joint)
-        sizes = [math.prod(shape) for shape in self.queries.shapes]
-        begun = np.cumsum([0, *sizes])[:-1] // _AT_ONCE
-        for _, places in itertools.groupby(range(len(sizes)), lambda place: begun[place]):
-            yield self._rows([*places], level)
-
-    def _rows(self, places: Sequence[int], level: float) -> Mapping[str, Any]:
-        """The cells of some tables."""
-        widest = max(map(len, self.queries.attribute_sets))
-        lengths = [math.prod(self.queries.shapes[place]) for place in places]
-        values = np.concatenate([self.exact.counts(place) for place in places])
-        widths = np.repeat(self.half_widths(level)[list(places)], lengths)
-        columns = np.full((widest, len(values)), -1, dtype=np.int32)
-        codes, at = columns.copy(), 0
-        for place, length in zip(places, lengths, strict=True):
-            own = self.queries.attribute_sets[place]
-            cells = np.indices(self.queries.shapes[place]).reshape(len(own), length)
-            columns[: len(own), at : at + length] = np.array(own)[:, None]
-            codes[: len(own), at : at + length] = cells + self._first_words[list(own)][:, None]
-            at += length
-        told: dict[str, Any] = {"table": (np.repeat(np.array(places, dtype=np.int32), lengths), self.names)}
-        for number in range(widest):
-            told[f"column {number + 1}"] = (columns[number], self.queries.column_titles)
-            told[f"value {number + 1}"] = (codes[number], self._words)
-        return {
-            **told,
-            "count": values,
-            "low": values - widths,
-            "high": values + widths,
-            "rmse": np.repeat(self.rmse[list(places)], lengths),
-        }
-
-    @cached_property
-    def _words(self) -> tuple[str, ...]:
-        return tuple(word for one in self.queries.columns for word in one.words)
-
-    @cached_property
-    def _first_words(self) -> NDArray[np.int32]:
-        """Of each column, the place of its first value in ``_words``."""
-        return np.cumsum([0, *self.queries.sizes])[:-1].astype(np.int32)
+        return rows_of(self.cells(level))
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         del level

@@ -6,21 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.quantiles.question import QuantileAnswer
-from dxgeom.planner.answers.answer_table import Columns, titled, unknown_name
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
 from dxgeom.universe.workloads.groups import AnswerOrigin
-
-_BEFORE_GROUPS: Final = ("query", "name")
-_AFTER_GROUPS: Final = ("at", "value", "rank", "of")
 
 
 @final
@@ -127,31 +123,6 @@ class QuantileAnswers(ShownAnswers):
     def all_origins(self) -> tuple[AnswerOrigin, ...]:
         """What each quantile is about."""
         return tuple(one.about for one in self.released)
-
-    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
-        """A row for each quantile: its query and name, the values of the columns that it is about, its level, value,
-        rank and attribute.
-
-        Args: ``level``: of no use here. ``query``: only the quantiles of this query.
-        Raises: UnsupportedCombination for an unknown query, and for ``joint``.
-        """
-        del level
-        self.require_joint(joint=joint)
-        if query is not None and query not in self.queries.names:
-            raise unknown_name("query", query, self.queries.names)
-        rows = [one for one in self.released if query in (None, one.about.query)]
-        titles = dict.fromkeys(title for one in rows for title, _ in one.about.group)
-        own = (*_BEFORE_GROUPS, *_AFTER_GROUPS)
-        dated = any(one.dated for one in rows)
-        return {
-            "query": [one.about.query for one in rows],
-            "name": [one.name for one in rows],
-            **{titled(title, own): [dict(one.about.group).get(title) for one in rows] for title in titles},
-            "at": [str(one.at) for one in rows],
-            "value": [one.label if dated else one.value for one in rows],
-            "rank": [one.rank for one in rows],
-            "of": [one.attribute for one in rows],
-        }
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         """What holds at 95 %, whatever the ``level``."""

@@ -11,21 +11,26 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.numeric.columns import Columns
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.answer_table import Columns, the_answer
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
+from dxgeom.planner.answers.tables import of_query, part_of
 from dxgeom.planner.unknown import Unknown
+from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.consistency import ConsistentAnswers
 
 
-class ShownAnswers(ABC):
+class ShownAnswers(Displayed, ABC):
     """What a plan answered: by name, as numbers with what is known of their errors, as a table, and as the part of a
     release's JSON that is about answers. What a kind has not it refuses in two sentences of its own."""
 
+    answers_a_list: ClassVar[bool] = False
+    """Whether they are answers to a list of queries, with noise on each."""
     never_joint: ClassVar[str] = ""
     """Why their intervals cannot hold all at once; empty where they can, or always do."""
     no_numbers: ClassVar[Unknown] = Unknown(
@@ -99,7 +104,15 @@ class ShownAnswers(ABC):
 
         Raises: UnsupportedCombination for an unknown name.
         """
-        return the_answer(self.by_name, name, self.all_origins)
+        if not isinstance(name, str):
+            raise UnsupportedCombination(
+                f"answers are asked for by name, found {name!r}; all of them are in to_arrow()"
+            )
+        if name in self.by_name:
+            return self.by_name[name]
+        several = any(origin.query == name for origin in self.all_origins)
+        advice = f"it has several: take to_arrow(query={name!r})" if several else did_you_mean(name, self.by_name)
+        raise UnsupportedCombination(f"no answer is called {shown(name)}" + (f"; {advice}" if advice else ""))
 
     def ratios(self, level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
         """The ratios that were asked for; none, where no ratio can be."""
@@ -126,9 +139,10 @@ class ShownAnswers(ABC):
         """Answers that agree: see :meth:`dxgeom.Release.consistent`."""
         raise self.not_to_agree.refusal
 
-    @abstractmethod
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each answer: see :meth:`dxgeom.Release.to_arrow`. Raises: UnsupportedCombination."""
+        found = part_of(of_query(self.as_dict(level, joint=joint), query)).whole or {}
+        return {title: cells for title, cells in found.items() if title != "exact"}
 
     def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Mapping[str, Any]]:
         """The same, as it goes into a file, a part at a time."""

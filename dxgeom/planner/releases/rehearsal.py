@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from dxgeom.mechanisms.contract.composition import histogram_readers
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.contract.readers import TableReader
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
-
-RECORDS: Final = 1000
-"""How many are made up where nobody says how many there are."""
 
 
 class MadeUp(NamedTuple):

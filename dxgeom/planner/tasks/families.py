@@ -15,12 +15,13 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
+from dxgeom.planner.kind import Planning
 from dxgeom.planner.options import DATABASE, MWEM
 from dxgeom.planner.overview import OverviewTable, PlanOverview
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.plan_kind import KnownErrors, PlanKind
-from dxgeom.planner.tasks.synthetic_plans import plan_database, plan_synthesis
 from dxgeom.planner.unknown import Unknown
+from dxgeom.planner.wish import Wish
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.questions import DatabaseTask, SynthesisTask
@@ -235,7 +236,7 @@ def plan_family(
             "noise, name its mechanism or leave it at 'auto'"
         )
     if family == MWEM:
-        made = plan_synthesis(metric, SynthesisTask(queries), number)
+        made = _planned(metric, SynthesisTask(queries), number)
         return _plan(metric, queries, made, ChosenFamily(MWEM, (_with_the_answer(),), amount), number)
     if family == DATABASE:
         database = _best_database(metric, queries, number, amount)
@@ -298,8 +299,12 @@ def _bound_of(plan: Plan, spend: Fraction) -> float:
 
 
 def _built_weights(metric: VerifiedMetric, queries: LinearQueries, records: int | None) -> FamilyCandidate:
-    plan_synthesis(metric, SynthesisTask(queries), records)
+    _planned(metric, SynthesisTask(queries), records)
     return _with_the_answer()
+
+
+def _planned(metric: VerifiedMetric, questions: SynthesisTask | DatabaseTask, records: int | None) -> Plan:
+    return Planning(metric, Wish(records=records)).of(questions)
 
 
 def _with_the_answer() -> FamilyCandidate:
@@ -318,7 +323,7 @@ def _best_database(metric: VerifiedMetric, queries: LinearQueries, records: int 
     law, found = "permute-and-flip", list[Plan]()
     for rows in range(1, _MOST_ROWS + 1):
         try:
-            found.append(plan_database(metric, DatabaseTask(queries, rows, law), records))
+            found.append(_planned(metric, DatabaseTask(queries, rows, law), records))
         except TooLarge:
             if not found:
                 raise

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, final
 
-from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.selection.selections import Selection
 from dxgeom.mechanisms.selection.top import TopSelection
-from dxgeom.planner.answers.answer_table import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.tasks.questions import SelectTask
@@ -24,30 +21,27 @@ NO_SCORE = Unknown(
 )
 
 
+@final
+@dataclass(frozen=True, eq=False)
 class Selected(ShownAnswers):
-    """What was picked of the candidates that were asked about, at a spend; a subclass is a dataclass of these
-    fields."""
+    """What was picked of the candidates that were asked about, at a spend; ``places``: where they are among these, the
+    best first.
+
+    With a stated probability, for all at once, each has a score at most :meth:`shortfall` below the best for its place.
+    """
 
     no_numbers = no_bars = no_rmse = no_biases = NO_SCORE
 
-    question: SelectTask
-    mechanism: Selection | TopSelection
+    question: SelectTask = field(repr=False)
+    mechanism: Selection | TopSelection = field(repr=False)
+    places: tuple[int, ...]
     spent: Fraction
 
     @property
-    @abstractmethod
-    def each_place(self) -> tuple[int, ...]:
-        """Where those that were picked are among the candidates, the best first."""
-
-    @property
-    def each_picked(self) -> tuple[str, ...]:
-        """What they are called."""
-        return tuple(self.question.each_label[place] for place in self.each_place)
-
-    @property
-    def unit(self) -> str | None:
-        """What the scores are measured in, None where nobody says."""
-        return self.question.candidates.measures[0] if self.question.candidates.measures else None
+    def picked(self) -> str | tuple[str, ...]:
+        """What the candidate is called; of several each, the best first."""
+        labels = tuple(self.question.each_label[place] for place in self.places)
+        return labels[0] if self.question.picks == 1 else labels
 
     def shortfall(self, level: float = 0.95) -> float:
         """With probability *at least* ``level`` each score is above the best for its place less this; whatever the
@@ -59,109 +53,42 @@ class Selected(ShownAnswers):
         return self.question.fingerprint
 
     @property
+    def by_name(self) -> Mapping[str, str | tuple[str, ...]]:
+        return {PICKED: self.picked}
+
+    @property
     def all_origins(self) -> tuple[AnswerOrigin, ...]:
-        return tuple(self.question.candidates.each_origin[place] for place in self.each_place)
-
-    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
-        """A row for each: the candidate, and how far from the best for its place it can be."""
-        del joint
-        if query not in (None, PICKED):
-            raise UnsupportedCombination(f"a selection has one answer, '{PICKED}'; found {query!r}")
-        rows = len(self.each_place)
-        return {
-            "query": [PICKED] * rows,
-            "name": list(self.each_picked),
-            "shortfall": [self.shortfall(level)] * rows,
-            "candidates": [self.question.candidates.count] * rows,
-            "unit": [self.unit] * rows,
-        }
+        return tuple(self.question.candidates.each_origin[place] for place in self.places)
 
     @property
-    def _below(self) -> str:
-        return f"{'' if self.unit is None else f' {self.unit}'} below the best"
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class SelectedCandidate(Selected):
-    """What a selection answered: the candidate at a ``place`` of those that were asked for.
-
-    With a stated probability its score is at most :meth:`shortfall` below the best one.
-    """
-
-    question: SelectTask = field(repr=False)
-    mechanism: Selection = field(repr=False)
-    place: int
-    spent: Fraction
-
-    @property
-    def each_place(self) -> tuple[int, ...]:
-        return (self.place,)
-
-    @property
-    def picked(self) -> str:
-        """What the candidate is called."""
-        return self.each_picked[0]
-
-    @property
-    def by_name(self) -> Mapping[str, str]:
-        return {PICKED: self.picked}
+    def unit(self) -> str | None:
+        """What the scores are measured in, None where nobody says."""
+        return self.question.candidates.measures[0] if self.question.candidates.measures else None
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
-        below = f"{brief(self.shortfall(level))}{self._below}"
-        return (("error", f"proved: at {level * 100:g} % its score is less than {below}"),)
+        unit = "" if self.unit is None else f" {self.unit}"
+        below, at = f"less than {brief(self.shortfall(level))}{unit} below the best", f"proved: at {level * 100:g} %"
+        if self.question.picks == 1:
+            return (("error", f"{at} its score is {below}"),)
+        return (("error", f"{at}, for all places at once, each score is {below} for its place"),)
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
-        del joint
+        del joint  # they always hold at once
+        queries, one = [self.question.candidates.names[place] for place in self.places], self.question.picks == 1
         return {
-            "picked": self.picked,
-            "place": self.place,
-            "query": self.question.candidates.names[self.place],
+            "picked": self.picked if one else [*self.picked],
+            **(
+                {"place": self.places[0], "query": queries[0]}
+                if one
+                else {"places": [*self.places], "queries": queries}
+            ),
             "candidates": self.question.candidates.count,
-            "law": self.mechanism.name,
+            "law": self.mechanism.name if isinstance(self.mechanism, Selection) else self.mechanism.law,
             "unit": self.unit,
-            "shortfall": {"level": float(level), "at_most": self.shortfall(level), "kind": "proved"},
-        }
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class SelectedFew(Selected):
-    """What a selection of several answered: the candidates at these ``places`` of those asked for, the best first.
-
-    With a stated probability, for all at once, each has a score at most :meth:`shortfall` below the best for its place.
-    """
-
-    question: SelectTask = field(repr=False)
-    mechanism: TopSelection = field(repr=False)
-    places: tuple[int, ...]
-    spent: Fraction
-
-    @property
-    def each_place(self) -> tuple[int, ...]:
-        return self.places
-
-    @property
-    def picked(self) -> tuple[str, ...]:
-        """What the candidates are called, the best first."""
-        return self.each_picked
-
-    @property
-    def by_name(self) -> Mapping[str, tuple[str, ...]]:
-        return {PICKED: self.picked}
-
-    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
-        below, at_once = f"{brief(self.shortfall(level))}{self._below}", f"at {level * 100:g} %, for all places at once"
-        return (("error", f"proved: {at_once}, each score is less than {below} for its place"),)
-
-    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
-        del joint
-        return {
-            "picked": list(self.picked),
-            "places": list(self.places),
-            "queries": [self.question.candidates.names[place] for place in self.places],
-            "candidates": self.question.candidates.count,
-            "law": self.mechanism.law,
-            "unit": self.unit,
-            "shortfall": {"level": float(level), "at_most": self.shortfall(level), "kind": "proved", "joint": True},
+            "shortfall": {
+                "level": float(level),
+                "at_most": self.shortfall(level),
+                "kind": "proved",
+                **({} if one else {"joint": True}),
+            },
         }

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.selection.small_databases import SmallDatabase, SmallDatabaseMechanism
 from dxgeom.mechanisms.synthetic.synthetic import SyntheticHistogram
-from dxgeom.planner.answers.answer_table import Columns, origin_words, unknown_name
+from dxgeom.numeric.columns import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.answers.tables import origin_words
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.reading.record_tables import columns_of_records
@@ -114,24 +115,9 @@ class SyntheticAnswers(ShownAnswers):
         return self.queries.each_origin
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
-        """A row for each answer, with the interval in which it lies, all at once.
-
-        Raises: UnsupportedCombination for an unknown query.
-        """
-        del joint  # they always hold at once
-        origins, bounds = self.queries.each_origin, self.bounds(level)
-        places = [place for place, origin in enumerate(origins) if query in (None, origin.query)]
-        if not places:
-            raise unknown_name("query", query, dict.fromkeys(origin.query for origin in origins))
-        measures = self.queries.measures or (None,) * self.queries.count
-        return {
-            "query": [origins[place].query for place in places],
-            "name": [self.queries.names[place] for place in places],
-            "value": [float(self.values[place]) for place in places],
-            "low": [float(self.values[place] - bounds[place]) for place in places],
-            "high": [float(self.values[place] + bounds[place]) for place in places],
-            "unit": [measures[place] for place in places],
-        }
+        """As of all answers, with groups in their names alone, as files of earlier versions have them."""
+        found = super().columns(level, query, joint=joint)
+        return {title: found[title] for title in ("query", "name", "value", "low", "high", "unit")}
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -7,22 +7,25 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.planner.answers.answer_table import Columns, unknown_name
+from dxgeom.numeric.columns import Columns, plain_columns
+from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.answers.tables import stacked, unknown_name
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.columns import plain
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
-TASK = "task"
+if TYPE_CHECKING:
+    from dxgeom.planner.answers.consistency import ConsistentAnswers
 
 
 @final
@@ -39,7 +42,8 @@ class TaskAnswers(ShownAnswers):
         "take the answers of one task, release['its name'], and combine these",
     )
     not_to_agree = Unknown(
-        "answers to tasks are not made to agree", "ask for what is to agree in a list of queries that is no task"
+        "answers are made to agree where one task is a list of queries, and no other",
+        "ask for what is to agree in one list",
     )
 
     tasks: Tasks = field(repr=False)
@@ -89,6 +93,15 @@ class TaskAnswers(ShownAnswers):
 
     def combination(self, shares: Combined, level: float = 0.95) -> tuple[float, float]:
         return self._that_has(shares).combination(shares, level)
+
+    def made_to_agree(
+        self, plan_fingerprint: str, *, nonnegative: bool, integers: bool, totals: Mapping[str, Amount]
+    ) -> ConsistentAnswers:
+        """Those of the one task that is a list of queries."""
+        listed = [one for one in self.answers if one.answers_a_list]
+        if len(listed) != 1:
+            raise self.not_to_agree.refusal
+        return listed[0].made_to_agree(plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals)
 
     def _apart(self, level: float, *, joint: bool) -> float:
         """The level of each task; where all are to hold at once, the chances that one misses add up."""
@@ -142,17 +155,8 @@ class TaskAnswers(ShownAnswers):
         if query is not None:
             return self[query].columns(level, joint=joint)
         apart = self._apart(level, joint=joint)
-        tables = [answers.columns(apart, joint=joint) for answers in self.answers]
-        titles = dict.fromkeys(title for table in tables for title in table)
-        lengths = [len(table["name"]) for table in tables]
-        each = [*zip(self.tasks.names, tables, lengths, strict=True)]
-        return {
-            TASK: [name for name, _, length in each for _ in range(length)],
-            **{
-                title: _alike([cell for _, table, length in each for cell in table.get(title, [None] * length)])
-                for title in titles
-            },
-        }
+        each = [(name, plain_columns(one.columns(apart, joint=joint))) for name, one in self.by_name.items()]
+        return {title: _alike(cells) for title, cells in stacked(each).items()}
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -57,6 +57,12 @@ class TaskPlans(PlanKind):
     def blank(self, plan: Plan, records: int | None) -> tuple[Any, ...]:
         return tuple(part.kind.blank(part, records) for part in plan.parts)
 
+    def require_agreement(self, plan: Plan) -> None:
+        listed = [part for part in plan.parts if part.answers_a_list]
+        if len(listed) != 1:
+            raise TaskAnswers.not_to_agree.refusal
+        listed[0].require_agreement()
+
     def inside(self, plan: Plan) -> tuple[Plan, ...]:
         return plan.parts
 

@@ -159,6 +159,17 @@ def test_no_field_may_be_missing_and_an_edited_file_is_refused(original, tmp_pat
         dx.load_plan(path)
 
 
+def test_another_objective_is_another_file_of_the_same_law_and_its_figures_are_computed_anew(original, tmp_path):
+    _, plan, path = original
+    kept = dx.load_plan(path)
+    other = dx.load_plan(write(tmp_path / "other.json", {**read(path), "objective": "mse"}))
+    assert (other.fingerprint, kept.objective, other.objective) == (plan.fingerprint, "max", "mse")
+    assert other.digest != kept.digest
+    assert other.loss > kept.loss > 0
+    assert (kept.as_dict()["objective"], other.as_dict()["losses"]) == ("max", {plan.mechanism.name: other.loss})
+    assert any("objective" in line for line in differences(kept, other).lines())
+
+
 LINE = """queries:
   - marginals: {ways: 2, of: [a0, age, place]}
 """

@@ -149,8 +149,22 @@ def test_answers_are_arrays_frames_and_json():
     assert np.array_equal(cells, frame["value"])
     with pytest.raises(UnsupportedCombination, match="no table"):
         released.answer.table("a0, a1")
-    with pytest.raises(UnsupportedCombination, match="name one table"):
-        released.to_pandas()
+    every = released.to_pandas()
+    assert list(every.columns) == [
+        "table",
+        "column 1",
+        "value 1",
+        "column 2",
+        "value 2",
+        "count",
+        "low",
+        "high",
+        "rmse",
+    ]
+    assert set(every["table"]) == {"a0, a2", "a4"}
+    assert every[every["table"] == "a0, a2"]["count"].tolist() == frame["value"].tolist()
+    assert every[every["table"] == "a4"]["value 2"].isna().all()
+    assert released.to_arrow().to_pydict()["value 1"] == every["value 1"].tolist()
 
 
 def test_a_stated_number_of_records_is_not_compared_with_one_that_is_private():

@@ -1,0 +1,335 @@
+"""Answers as tables, from the document that a release is written as: fresh, from a file, or from a ledger.
+
+A document is read as if an enemy had written it. One table is what a terminal, a notebook, a page, data frames and
+files of a release are made of. Of what earlier versions stored, what they did not say is left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, final
+
+import numpy as np
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.numeric.columns import plain_columns
+from dxgeom.planner.answers.cells import EVERYBODY, CellTable, joined, rows_of
+from dxgeom.universe.wording import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from dxgeom.universe.workloads.groups import AnswerOrigin
+
+Listed: TypeAlias = dict[str, list[Any]]
+Json: TypeAlias = Mapping[str, Any]
+UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError)
+BARS: Final = ("value", "low", "high", "rmse")
+
+
+class Note(NamedTuple):
+    """A sentence about a release, and in a word what it is about."""
+
+    about: str
+    sentence: str
+
+
+@final
+@dataclass(frozen=True)
+class AnswerTable:
+    """Answers of one kind below each other.
+
+    ``heading``: what a row is; ``answer``: what its value is. ``columns``: by name, as a CSV file has them: what comes
+    before ``value`` names a row; ``low`` and ``high`` are None where nothing is known. ``level``, ``manner``: how often
+    bars hold the truth, and in words what else holds of them. ``before``, ``beside``: further columns that people are
+    shown, left and right of it.
+    """
+
+    heading: str
+    columns: Listed = field(repr=False)
+    answer: str = "answer"
+    level: float = 0.95
+    manner: str = ""
+    before: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """How many answers there are."""
+        return len(next(iter(self.columns.values()), []))
+
+    @property
+    def names(self) -> list[str]:
+        """What the answers are called."""
+        if "name" in self.columns:
+            return self.columns["name"]
+        own = itertools.takewhile(lambda one: one[0] != "value", self.columns.items())
+        named = [", ".join(words) for words in zip(*(cells for _, cells in own), strict=True)]
+        return named or [EVERYBODY] * self.rows
+
+    def cells(self, column: str) -> list[Any]:
+        """A column, None in each row where there is none."""
+        return self.columns.get(column) or [None] * self.rows
+
+
+@final
+@dataclass(frozen=True)
+class AnswerPart:
+    """What one task answered, or all of a release of one; ``name``, ``kind``, ``share`` are of a task, else empty.
+
+    ``summary``: a row for each table instead, where that is shorter; None else. ``cells``: of whole tables each one.
+    ``complete``: whether the tables have all answers.
+    """
+
+    tables: tuple[AnswerTable, ...]
+    summary: AnswerTable | None = None
+    cells: tuple[CellTable, ...] = field(default=(), repr=False)
+    complete: bool = True
+    notes: tuple[Note, ...] = ()
+    name: str = ""
+    kind: str = ""
+    share: str = ""
+    spent: str = ""
+
+    @cached_property
+    def whole(self) -> Listed | None:
+        """All of it as one table, as files have it; None where it was not written out."""
+        if self.cells:
+            return plain_columns(joined([*rows_of(self.cells)]))
+        titles = dict.fromkeys(title for table in self.tables for title in table.columns if title != "within")
+        columns = {title: [cell for table in self.tables for cell in table.cells(title)] for title in titles}
+        return columns or None if self.complete else None
+
+
+def unknown_name(what: str, name: object, known: Any) -> UnsupportedCombination:
+    """Where there is no query, task or reading of a name."""
+    advice = did_you_mean(str(name), known)
+    return UnsupportedCombination(f"no {what} is called {shown(str(name))}" + (f"; {advice}" if advice else ""))
+
+
+def origin_words(name: str, origin: AnswerOrigin) -> dict[str, Any]:
+    """Which query of a file an answer is to, where it has another name, and the group that it is about."""
+    query = {} if origin.query == name else {"query": origin.query}
+    return {**query, **({"group": dict(origin.group)} if origin.group else {})}
+
+
+def parts_of(document: Any) -> tuple[AnswerPart, ...]:
+    """What was answered in a release, task by task.
+
+    Raises: ValueError, KeyError, TypeError, AttributeError for what is no document of a release.
+    """
+    if "tasks" not in document:
+        return (part_of(document),)
+    return tuple(part_of(one) for one in document["tasks"])
+
+
+def known_parts(document: Any) -> tuple[AnswerPart, ...]:
+    """The same; empty for what is no document of a release, or has no answers in a table."""
+    try:
+        found = parts_of(document)
+    except UNREADABLE:
+        return ()
+    return found if any(part.tables for part in found) else ()
+
+
+def whole_of(parts: Sequence[AnswerPart]) -> Listed | None:
+    """All parts as one table. None where none is a table."""
+    if len(parts) == 1 and not parts[0].name:
+        return parts[0].whole
+    wholes = [(part.name, part.whole) for part in parts if part.whole]
+    return stacked(wholes) if wholes else None
+
+
+def stacked(wholes: Sequence[tuple[str, Listed]]) -> Listed:
+    """Tables of tasks as one: a first column names the task, and a cell is empty where a task has no such column."""
+    each = [(name, whole, len(next(iter(whole.values()), []))) for name, whole in wholes]
+    titles = dict.fromkeys(title for _, whole, _ in each for title in whole)
+    columns = {title: [cell for _, whole, rows in each for cell in whole.get(title, [None] * rows)] for title in titles}
+    return {"task": [name for name, _, rows in each for _ in range(rows)], **columns}
+
+
+def of_query(document: Json, query: str | None) -> Json:
+    """A document without tasks, with the rows alone that answer one query, or with all.
+
+    Raises: UnsupportedCombination for an unknown query.
+    """
+    if query is None:
+        return document
+    rows = {word: document[word] for word in ("answers", "ratios", "quantiles", "coefficients") if word in document}
+    known = dict.fromkeys(_query(row) for each in rows.values() for row in each) or {"picked": None}
+    if query not in known:
+        raise unknown_name("query", query, known)
+    return {**document, **{word: [row for row in each if _query(row) == query] for word, each in rows.items()}}
+
+
+def _query(row: Json) -> str:
+    return str(row.get("query", row["name"]))
+
+
+def part_of(document: Json) -> AnswerPart:
+    """One task of a document, or all of one without tasks. Raises: as :func:`parts_of`."""
+    notes = [Note(str(one["about"]), str(one["sentence"])) for one in document.get("notes", ())]
+    word = next((word for word in _READERS if document.get(word) is not None), None)
+    cells = tuple(_cell_tables(document)) if word == "tables" else ()
+    tables = tuple(_READERS[word](document)) if word else ()
+    summary = _summary(document) if document.get("tables") else None
+    said = {word: str(document[word]) for word in ("name", "kind", "share", "spent") if "share" in document}
+    return AnswerPart(tables, summary, cells, word != "first", tuple(notes or _notes_of_old(document)), **said)
+
+
+def _notes_of_old(document: Json) -> Iterator[Note]:
+    """What documents said of errors before they had notes."""
+    answer = document.get("answer")
+    old = [document["note"]] if "note" in document else []
+    errors = answer.get("errors", ()) if isinstance(answer, dict) else ()
+    yield from (Note("error", str(one)) for one in (*old, *document.get("statements", ()), *errors))
+
+
+def _listed(document: Json) -> Iterator[AnswerTable]:
+    """Answers to queries, with what their groups are, then the ratios that were asked for."""
+    rows, ratios = ([_named(row) for row in document.get(word, ())] for word in ("answers", "ratios"))
+    manner = " at once, proved" if "bounds" in document else " at once" if document.get("joint") else ""
+    each = (*rows, *ratios)
+    groups = _groups((*rows, *ratios), ("query", "name", *BARS, "bias", "unit"))
+    known = [one for one in ("rmse", "bias", "unit", "exact") if any(one in row for row in each)]
+    known = ["rmse", *known] if ratios and "rmse" not in known else known
+    for heading, answer, several in (("query", "answer", rows), ("ratio", "value", ratios)):
+        columns: Listed = {column: [row[column] for row in several] for column in ("query", "name")}
+        columns |= {called: [row.get("group", {}).get(title) for row in several] for title, called in groups.items()}
+        columns |= {column: [_cell(row, column) for row in several] for column in (*BARS[:3], *known)}
+        columns |= {"within": [row["parts"] for row in several]} if several is ratios else {}
+        if several or several is rows:
+            beside = ("within",) if several is ratios else ()
+            yield AnswerTable(heading, columns, answer, float(document["level"]), manner, beside=beside)
+
+
+def _groups(rows: Sequence[Json], own: Sequence[str]) -> dict[str, str]:
+    """The columns of the policy that rows are grouped by, and what each is called beside those of the table."""
+    titles = dict.fromkeys(title for row in rows for title in row.get("group", {}))
+    return {title: f"by {title}" if title in own else title for title in titles}
+
+
+def _named(row: Any) -> Json:
+    """Raises: ValueError for what has no name, or whose value is no number."""
+    if not isinstance(row["name"], str) or not (row["value"] is None or math.isfinite(float(row["value"]))):
+        raise ValueError("an answer has a name, and is a number")
+    return {"query": row["name"], **row}
+
+
+def _cell(row: Json, column: str) -> Any:
+    found = row.get(column)
+    match column:
+        case "low" | "high":
+            return _end(row, column)
+        case "bias" if isinstance(found, dict):
+            parts = [found.get("rounding", 0.0), found.get("changed", 0.0)]
+            return math.inf if None in parts else float(sum(map(float, parts)))
+        case "value" | "rmse":
+            return None if found is None else float(found)
+        case _:
+            return found
+
+
+def _end(row: Json, which: str) -> float | None:
+    """An end of the interval around an answer, infinite where there is none."""
+    sign, place = (-1, 0) if which == "low" else (1, -1)
+    if "parts" in row:
+        ends = [end for part in row["parts"] for end in part]
+        return None if not ends else _or_infinite(ends[place], sign)
+    if "interval" in row:
+        return _or_infinite(row["interval"][0 if which == "low" else 1], sign)
+    if "bound" in row:
+        return sign * math.inf if row["bound"] is None else float(row["value"]) + sign * float(row["bound"])
+    return row.get(which)
+
+
+def _or_infinite(end: Any, sign: int) -> float:
+    return sign * math.inf if end is None else float(end)
+
+
+def _quantiles(document: Json) -> Iterator[AnswerTable]:
+    rows = document["quantiles"]
+    groups = _groups(rows, ("query", "name", "at", "value", "rank", "of"))
+    labelled = any(row["value"] == row["label"] for row in rows)
+    columns: Listed = {"query": [row.get("query", row["name"]) for row in rows], "name": [row["name"] for row in rows]}
+    columns |= {called: [row.get("group", {}).get(title) for row in rows] for title, called in groups.items()}
+    columns |= {"at": [row.get("at") for row in rows], "value": [row["label" if labelled else "value"] for row in rows]}
+    columns |= {column: [row.get(column) for row in rows] for column in ("rank", "of")}
+    yield AnswerTable("quantile", columns, "value", beside=("rank",))
+
+
+def _cell_tables(document: Json) -> Iterator[CellTable]:
+    """Each table with its cells; those that were too many to be written out are left out."""
+    values = document.get("values", {})
+    for one in document["tables"]:
+        if one["cells"] is not None:
+            sized = zip(one["table"], one["shape"], strict=True)
+            words = tuple(values.get(title) or [*map(str, range(size))] for title, size in sized)
+            counts = np.array([count / int(one["divisor"]) for count in one["cells"]], dtype=np.float64)
+            yield CellTable((*one["table"],), words, counts, float(one["half_width"]), float(one["rmse"]))
+
+
+def _cross_tables(document: Json) -> Iterator[AnswerTable]:
+    level = float(document["level"])
+    return (AnswerTable(", ".join(one.titles), one.columns, "count", level) for one in _cell_tables(document))
+
+
+def _summary(document: Json) -> AnswerTable:
+    """A row for each table: how many cells, and their error."""
+    tables = document["tables"]
+    widths = [float(one["half_width"]) for one in tables]
+    columns: Listed = {
+        "name": [", ".join(one["table"]) or EVERYBODY for one in tables],
+        "cells": [math.prod(one["shape"]) for one in tables],
+        "low": [-width for width in widths],
+        "high": widths,
+        "rmse": [float(one["rmse"]) for one in tables],
+    }
+    return AnswerTable("table", columns, "count", float(document["level"]), before=("cells",))
+
+
+def _boxes(document: Json) -> Iterator[AnswerTable]:
+    rows = document.get("boxes") or document["first"]
+    columns = {column: [row[column] for row in rows] for column in ("name", *BARS)}
+    yield AnswerTable("box", columns, "count", float(document["level"]))
+
+
+def _picked(document: Json) -> Iterator[AnswerTable]:
+    picked = document["picked"] if isinstance(document["picked"], list) else [document["picked"]]
+    rows, short = len(picked), document["shortfall"]
+    columns = {
+        "query": ["picked"] * rows,
+        "name": [*map(str, picked)],
+        "shortfall": [short["at_most"]] * rows,
+        "candidates": [document["candidates"]] * rows,
+        "unit": [document.get("unit")] * rows,
+    }
+    yield AnswerTable("picked", columns, level=float(short["level"]), beside=("candidates",))
+
+
+def _coefficients(document: Json) -> Iterator[AnswerTable]:
+    rows = document["coefficients"]
+    columns = {column: [row[column] for row in rows] for column in ("name", "unit", "value", "low", "high")}
+    yield AnswerTable(str(document["response"]), columns, "coefficient", float(document["level"]), before=("unit",))
+
+
+def _one_answer(document: Json) -> Iterator[AnswerTable]:
+    answer = document["answer"]
+    value = answer.get("told", answer.get("value")) if isinstance(answer, dict) else answer
+    if isinstance(value, str | int | float):
+        yield AnswerTable("what", {"name": ["the answer"], "value": [value]})
+
+
+_READERS: Final[Mapping[str, Callable[[Json], Iterator[AnswerTable]]]] = {
+    "answers": _listed,
+    "quantiles": _quantiles,
+    "tables": _cross_tables,
+    "boxes": _boxes,
+    "first": _boxes,
+    "picked": _picked,
+    "coefficients": _coefficients,
+    "answer": _one_answer,
+}
+"""What says which form a document, or a task of one, has; in the order in which they are looked for."""
