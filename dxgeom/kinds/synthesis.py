@@ -97,7 +97,7 @@ class _SyntheticKind(TaskKind, PlanKind, ABC):
         return workload
 
 
-def _told(records: int | None) -> str:
+def _number_in_words(records: int | None) -> str:
     return f"{records:,} records" if records else f"{RECORDS:,} records (nobody says how many there are)"
 
 
@@ -125,7 +125,7 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
         weights = mwem(how.metric, question.workload, rounds=question.rounds)
         made: Mechanism[Any, SyntheticHistogram] = weights
         if question.estimate == "mbi":
-            require_whole_marginals(weights.questions)
+            require_whole_marginals(weights.workload)
         if question.estimate != "weights":
             made = followed_by(weights, by_graphical_model, f"mwem, {question.estimate}")
         return Plan(self, how.metric, question, made, how.wish.records, decided=weights)
@@ -140,9 +140,9 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
     def answers(self, plan: Plan, answer: SyntheticHistogram, spend: Fraction, records: int | None) -> SyntheticAnswers:
         from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
 
-        questions: SynthesisTask = plan.question
-        rows = answer.records if questions.rows is None else questions.rows
-        return SyntheticAnswers(questions, answer, None, spend, rows, questions.estimate)
+        question: SynthesisTask = plan.question
+        rows = answer.records if question.rows is None else question.rows
+        return SyntheticAnswers(question, answer, None, spend, rows, question.estimate)
 
     def blank(self, plan: Plan, records: int | None) -> SyntheticHistogram:
         """A histogram that was made of nothing: the public start, and one measurement of no query of the data."""
@@ -151,7 +151,7 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
         weights: Mwem = plan.decided
         nothing = Measurement(0, True, 0, plan.queries.names[0], Fraction(0), 1.0, Fraction(1), 0.0)
         look = LastLook(np.zeros(plan.queries.count), 1.0)
-        return SyntheticHistogram(weights.start, weights.questions, plan.records or RECORDS, (nothing,), look)
+        return SyntheticHistogram(weights.start, weights.workload, plan.records or RECORDS, (nothing,), look)
 
     def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
         weights: Mwem = plan.decided
@@ -159,17 +159,17 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
         rounds = weights.rounds_for(number or RECORDS, spend)
         how = f"in {rounds} rounds" if rounds else "all at once"
         return (
-            f"with {_told(number)}, {plan.queries.count} queries are measured {how}; how far off each answer can be, "
+            f"with {_number_in_words(number)}, {plan.queries.count} queries are measured {how}; how far off each answer can be, "
             f"with probability {level:g} for all at once, is proved of what was measured and told beside it",
         )
 
     def facts(self, plan: Plan) -> dict[str, Any]:
-        questions: SynthesisTask = plan.question
+        question: SynthesisTask = plan.question
         return {
-            "queries": list(questions.workload.names),
-            "rounds": questions.rounds,
-            "rows": questions.rows,
-            "estimate": questions.estimate,
+            "queries": list(question.workload.names),
+            "rounds": question.rounds,
+            "rows": question.rows,
+            "estimate": question.estimate,
             "mechanism": plan.mechanism.name,
         }
 
@@ -247,7 +247,7 @@ class SmallDatabaseKind(_SyntheticKind, QuestionKind[DatabaseTask]):
         number = records or plan.records
         bound = plan.mechanism.error_bound(number or RECORDS, level, spend)
         return (
-            f"proved: with {_told(number)} none of {plan.queries.count} answers is off by more than {bound:.4g}, with "
+            f"proved: with {_number_in_words(number)} none of {plan.queries.count} answers is off by more than {bound:.4g}, with "
             f"probability {level:g} for all at once",
         )
 

@@ -25,7 +25,7 @@ class SeriesAnswers(ShownAnswers):
         "bars of readings are about values as the policy rounds them, and say no more", "take rmse and half_widths()"
     )
 
-    asked: SeriesTask = field(repr=False)
+    question: SeriesTask = field(repr=False)
     mechanism: SeriesMechanism = field(repr=False)
     exact_values: tuple[Fraction, ...] = field()
     spent: Fraction
@@ -49,11 +49,11 @@ class SeriesAnswers(ShownAnswers):
 
     @property
     def question_fingerprint(self) -> str:
-        return self.asked.fingerprint
+        return self.question.fingerprint
 
     @property
     def by_name(self) -> Mapping[str, float]:
-        return {name: float(value) for name, value in zip(self.asked.attributes, self.exact_values, strict=True)}
+        return {name: float(value) for name, value in zip(self.question.attributes, self.exact_values, strict=True)}
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         del level
@@ -65,7 +65,9 @@ class SeriesAnswers(ShownAnswers):
         return {
             "answers": [
                 {"name": name, "value": float(value), "exact": str(value), "rmse": error, "bound": bound}
-                for name, value, error in zip(self.asked.attributes, self.exact_values, self.rmse.tolist(), strict=True)
+                for name, value, error in zip(
+                    self.question.attributes, self.exact_values, self.rmse.tolist(), strict=True
+                )
             ],
             "level": float(level),
             "bounds": "proved, all at once",
