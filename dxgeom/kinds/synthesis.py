@@ -97,7 +97,7 @@ class _SyntheticKind(TaskKind, PlanKind, ABC):
         return workload
 
 
-def _number_in_words(records: int | None) -> str:
+def _records_said(records: int | None) -> str:
     return f"{records:,} records" if records else f"{RECORDS:,} records (nobody says how many there are)"
 
 
@@ -159,8 +159,8 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
         rounds = weights.rounds_for(number or RECORDS, spend)
         how = f"in {rounds} rounds" if rounds else "all at once"
         return (
-            f"with {_number_in_words(number)}, {plan.queries.count} queries are measured {how}; how far off each answer can be, "
-            f"with probability {level:g} for all at once, is proved of what was measured and told beside it",
+            f"with {_records_said(number)}, {plan.queries.count} queries are measured {how}; how far off each "
+            f"answer can be, with probability {level:g} for all at once, is proved of what was measured and told beside it",
         )
 
     def facts(self, plan: Plan) -> dict[str, Any]:
@@ -247,8 +247,8 @@ class SmallDatabaseKind(_SyntheticKind, QuestionKind[DatabaseTask]):
         number = records or plan.records
         bound = plan.mechanism.error_bound(number or RECORDS, level, spend)
         return (
-            f"proved: with {_number_in_words(number)} none of {plan.queries.count} answers is off by more than {bound:.4g}, with "
-            f"probability {level:g} for all at once",
+            f"proved: with {_records_said(number)} none of {plan.queries.count} answers is off by more than "
+            f"{bound:.4g}, with probability {level:g} for all at once",
         )
 
     def facts(self, plan: Plan) -> dict[str, Any]:
