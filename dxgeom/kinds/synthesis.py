@@ -160,8 +160,8 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
         how = f"in {rounds} rounds" if rounds else "all at once"
         return (
             f"with {_records_said(number)}, {plan.queries.count} queries are measured {how}; how far off each "
-            f"answer can be, with probability {level:g} for all at once, is proved of what was measured and told beside "
-            "it",
+            f"answer can be, with probability {level:g} for all at once, is proved of what was measured and told "
+            "beside it",
         )
 
     def facts(self, plan: Plan) -> dict[str, Any]:
