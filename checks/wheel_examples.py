@@ -1,4 +1,4 @@
-"""Puts the example policies with their data into the wheel, compressed; hatchling runs this when it builds one."""
+"""Puts the example policies and the pages of the guide into the wheel, compressed; hatchling runs this to build one."""
 
 from __future__ import annotations
 
@@ -15,25 +15,30 @@ _BEGINNING = (2020, 1, 1, 0, 0, 0)
 
 
 class ExamplesHook(BuildHookInterface[Any]):
-    """Adds one file to the wheel."""
+    """Adds two files to the wheel."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Packs the folders below ``policies``."""
+        """Packs the folders below ``policies``, and the pages that are read."""
         if version == "editable":
             return
-        target = Path(tempfile.mkdtemp()) / "examples.zip"
-        pack(Path(self.root) / "policies", target)
-        build_data["force_include"][str(target)] = "dxgeom/starting/examples.zip"
+        root, folder = Path(self.root), Path(tempfile.mkdtemp())
+        pack(root / "policies", folder / "examples.zip")
+        pack(root / "docs", folder / "pages.zip", *(f"{room}/*.md" for room in ("tutorials", "guide", "explanation")))
+        for name in ("examples.zip", "pages.zip"):
+            build_data["force_include"][str(folder / name)] = f"dxgeom/starting/{name}"
 
 
-def pack(policies: Path, target: Path) -> None:
-    """Write all examples into one archive. Raises: ValueError when it is larger than examples may be."""
+def pack(source: Path, target: Path, *patterns: str) -> None:
+    """Write all files, or those of some patterns, into one archive.
+
+    Raises: ValueError when it is larger than archives may be.
+    """
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for path in sorted(policies.glob("*/*")):
-            entry = zipfile.ZipInfo(path.relative_to(policies).as_posix(), _BEGINNING)
+        for path in sorted(path for pattern in patterns or ("*/*",) for path in source.glob(pattern)):
+            entry = zipfile.ZipInfo(path.relative_to(source).as_posix(), _BEGINNING)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, path.read_bytes(), compresslevel=9)
     if target.stat().st_size > MOST_BYTES:
-        raise ValueError(f"the examples take {target.stat().st_size:,} bytes, at most {MOST_BYTES:,}")
+        raise ValueError(f"{target.name} takes {target.stat().st_size:,} bytes, at most {MOST_BYTES:,}")

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import wraps
 from types import NoneType
-from typing import Any
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from dxgeom.errors import UnsupportedCombination, WrongArgument
+
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
+_EPSILON: Final = (
+    "the policy's rules say which epsilon, and a release spends a part of its budget: spend=Fraction(1, 4)"
+)
+_SEED: Final = "what is released is drawn from the system's randomness; plan.rehearse() tries without a table"
+_ELSEWHERE: Final = {
+    **dict.fromkeys(("epsilon", "eps", "epsilons", "privacy_budget"), _EPSILON),
+    **dict.fromkeys(("seed", "random_state", "rng"), _SEED),
+    "delta": "the policy says the kind of its promise, 'privacy: concentrated', from which each delta follows",
+}
+"""Arguments of other libraries, and what to write instead."""
 
 WHOLE = (int, np.integer)
 """Kinds of a whole number."""
@@ -81,3 +95,15 @@ def array_of(values: object, what: str, advice: str, dtype: DTypeLike | None = N
 def described(value: object) -> str:
     """What an argument is, without what it holds: that may be private."""
     return "None" if value is None else f"one of type {type(value).__name__}"
+
+
+def pointing_elsewhere(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
+    """The same, which refuses arguments that other libraries have with what to write instead. Raises: WrongArgument."""
+
+    @wraps(function)
+    def called(*given: Given.args, **said: Given.kwargs) -> Returned:
+        for word in said.keys() & _ELSEWHERE.keys():
+            raise WrongArgument(f"'{word}' is no argument of {function.__name__}: {_ELSEWHERE[word]}")
+        return function(*given, **said)
+
+    return called

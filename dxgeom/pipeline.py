@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dxgeom.arguments import require
+from dxgeom.arguments import pointing_elsewhere, require
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.kind import kind_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
 
 
+@pointing_elsewhere
 def compile_and_release(
     policy: str | Path | Policy,
     table: Any,

@@ -24,6 +24,7 @@ shown; 6 charged and not answered; 130 interrupted: 'plan' then shows the best t
 
 COMMANDS: Final = {
     "examples": "dxgeom.cli.examples",
+    "docs": "dxgeom.cli.docs",
     "init": "dxgeom.cli.init",
     "check": "dxgeom.cli.check",
     "explain": "dxgeom.cli.explain",

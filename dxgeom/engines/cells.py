@@ -40,6 +40,9 @@ _ENDS: Final = f"^[{BLANKS}]+|[{BLANKS}]+$"
 _INSTANT: Final = "timestamp('UTC')"
 
 
+_SAY_HOW: Final = """, or say in the policy how they are written, as in 'reading: {decimal: ","}'"""
+
+
 def number_cell(source: Source, position: int, name: str, rules: CellRules | None = None) -> Any:
     """As float64. Raises: DataError for a column whose type does not fit."""
     column, kind = source.rows[f"k{position}"], source.types[position]
@@ -52,7 +55,8 @@ def number_cell(source: Source, position: int, name: str, rules: CellRules | Non
     if is_text(kind) and (source.text is not None or _holds_nothing(source, position)):
         unreadable = ibis.ifelse(column.isnull(), ibis.null("float64"), ibis.literal(math.inf))
         return ibis.coalesce(column.try_cast("float64"), unreadable)
-    raise wrong_type(source, name, kind, "numbers", "convert the column to numbers")
+    advice = "convert the column to numbers" + (_SAY_HOW if is_text(kind) else "")
+    raise wrong_type(source, name, kind, "numbers", advice)
 
 
 def word_cell(source: Source, position: int, name: str, rules: CellRules | None = None) -> Any:

@@ -88,6 +88,7 @@ _UNITS: Final = frozenset(
         "stunden",
     ]
 )
+_BLANKS: Final = " \t\u00a0\u2007\u202f\ufeff"
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
@@ -105,6 +106,11 @@ class PublicRange:
 def plain_text(word: str) -> str:
     """Small letters without accents."""
     return _without_accents(word).lower()
+
+
+def is_total(cell: str) -> bool:
+    """Whether a cell says that its row adds up the others."""
+    return plain_text(cell.strip(_BLANKS + ":")) in TOTALS
 
 
 def _without_accents(word: str) -> str:

@@ -5,8 +5,10 @@ What is found here quotes cells and counts rows: it is for whoever holds the tab
 
 from __future__ import annotations
 
-from collections import Counter
+import csv
+from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
@@ -16,9 +18,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dxgeom.engines.cells import BatchEncoder
+from dxgeom.engines.column_names import is_total
 from dxgeom.engines.opening import engine_of, opened
 from dxgeom.engines.people import columns_of, rows_per_person
 from dxgeom.engines.reading import RecordReader, plan_reading
+from dxgeom.engines.source import Delimited, cells_of_lines, header_of, text_lines
 from dxgeom.engines.watching import muted, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import OUTSIDE, Attribute
@@ -26,6 +30,8 @@ from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import is_nan
 
+_FEW_TOTALS: Final = 3
+"""Where so few rows do not fit, the last one is looked at."""
 MOST_KEPT: Final = 10_000
 """So many different cells are remembered for each reason; of further ones only the rows are counted."""
 EMPTY: Final = "empty"
@@ -86,7 +92,7 @@ class AttributeFit:
 class TableFit:
     """How a table fits. ``refused``: rows that are no record; ``no_record``: those of which every value exists, but
     that the policy's table of records does not list; ``people``: how many have each number of rows; ``nobodys``: rows
-    that name nobody."""
+    that name nobody; ``total``: the column in which the last row says that it is one, and the word."""
 
     described: str
     attributes: list[AttributeFit]
@@ -95,6 +101,7 @@ class TableFit:
     no_record: int = 0
     people: dict[int, int] = field(default_factory=dict)
     nobodys: int = 0
+    total: tuple[str, str] | None = None
 
     @property
     def fits(self) -> bool:
@@ -117,7 +124,19 @@ def fit_of(table: Any, universe: Universe) -> TableFit:
                 _note(fit, batch, encoder, reader)
             if people is not None:
                 fit.people, fit.nobodys = rows_per_person(reader, people)
+            if 0 < fit.refused + fit.nobodys <= _FEW_TOTALS and source.text is not None:
+                fit.total = _total_of(source.text)
         return fit
+
+
+def _total_of(text: Delimited) -> tuple[str, str] | None:
+    """The column in which a file's last row says that it is a total, and the word; None where it does not."""
+    with text_lines(text) as lines:
+        last = deque((line for line in lines if line.strip()), maxlen=1)
+    with suppress(csv.Error, StopIteration):
+        each = zip(header_of(text), next(cells_of_lines(iter(last), text)), strict=False)
+        return next(((name, cell) for name, cell in each if is_total(cell)), None)
+    return None
 
 
 def _note(fit: TableFit, batch: pa.RecordBatch, encoder: BatchEncoder, reader: RecordReader) -> None:

@@ -87,7 +87,8 @@ def located(
             f"a .csv file separates its cells by commas, a .tsv file by tabs, and this first line by {name}: say so in "
             f"the policy, reading: {{separator: {written}}}{more}"
         )
-    twice = [name for name, times in Counter(found).items() if times > 1]
+    # A separator at the end of lines makes columns without a name, which nobody can ask for.
+    twice = [name for name, times in Counter(found).items() if times > 1 and name]
     if twice:
         raise DataError(
             f"column names are distinct; {described} has two columns named '{twice[0]}': rename one of them"

@@ -70,7 +70,7 @@ def plain_errors(described: str) -> Iterator[None]:
     except csv.Error as error:
         raise DataError(f"the header of {described} cannot be read as comma- or tab-separated text") from error
     except (EOFError, zlib.error) as error:
-        raise DataError(f"{described} is damaged: its compressed text ends too early or is garbled") from error
+        raise DataError(f"{described} {_CUT_OFF}") from error
     except FileNotFoundError as error:
         raise DataError(f"{described} does not exist") from error
     except OSError as error:
@@ -108,8 +108,13 @@ def muted(quiet: bool) -> Iterator[None]:
         raise DataError(QUIET) from None
 
 
+_CUT_OFF: Final = "is damaged: its compressed text ends too early or is garbled. Fetch or compress the file once more"
+
+
 def _reason(described: str, error: Exception) -> str:
     text = str(error)
+    if "GZIP" in text:
+        return f"{described} {_CUT_OFF}"
     line = _LINE.search(text)
     where = f"{described}, line {line[1]}" if line else described
     columns = _COLUMNS.search(text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import require_level
+from dxgeom.arguments import pointing_elsewhere, require_level
 from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.old_names import OldName
@@ -298,6 +298,7 @@ class Plan(Pictured):
         """The plan as JSON text; of one from a file the text of that file."""
         return self.file.text() if self.file else json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
+    @pointing_elsewhere
     def release(
         self,
         table: Any,
@@ -380,6 +381,7 @@ class Plan(Pictured):
             allotment=allotment,
         )
 
+    @pointing_elsewhere
     def rehearse(self, *, spend: Amount | None = None, records: int | None = None) -> Release[Any]:
         """A release of made-up records, each of any type alike: everything happens but for a ledger. Reads no data.
 

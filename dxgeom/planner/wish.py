@@ -10,7 +10,7 @@ from functools import wraps
 from types import NoneType
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar, final
 
-from dxgeom.arguments import WHOLE, require, require_function
+from dxgeom.arguments import WHOLE, pointing_elsewhere, require, require_function
 from dxgeom.errors import WrongArgument
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.mechanisms.shapes.hulls import FACETS
@@ -96,6 +96,8 @@ def _differs(options: object, name: str, default: object) -> bool:
 
 def with_old_words(plan: Callable[Given, Planned]) -> Callable[Given, Planned]:
     """The same, which still understands for one version what is now said in a search, or as ``thorough``."""
+
+    plan = pointing_elsewhere(plan)
 
     @wraps(plan)
     def understanding(*given: Given.args, **said: Given.kwargs) -> Planned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, final
@@ -12,7 +13,7 @@ from dxgeom.errors import PredicateError
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, place_in
 from dxgeom.queries.weights import SummedNumbers, TooFine, integers_over_unit
-from dxgeom.universe.columns import Column, TextColumn, plain
+from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain
 from dxgeom.universe.conditions.stepped import stands_for_more, stepped_columns
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
@@ -85,6 +86,23 @@ class ColumnReader:
 
     def numbers(self, node: Node) -> SummedNumbers | None:
         """A column's numbers as they are added up; a missing one adds nothing."""
+        found = self._of_numbers(node)
+        return None if found is None else self._added_up(node, *found, found[1].added_up, found[1].half_widths)
+
+    def squares(self, node: Node) -> SummedNumbers | None:
+        """The squares of a column's distances from the middle of what its numbers can be, as they are added up.
+
+        Where x is at most h from a raw number, (x − c)² is at most h·(2|x − c| + h) from that number's.
+        """
+        found = self._of_numbers(node)
+        if found is None:
+            return None
+        low, high = found[1].extent
+        off = [number - (low + high) / 2 for number in found[1].added_up]
+        moved = [half * (2 * abs(each) + half) for each, half in zip(off, found[1].half_widths, strict=True)]
+        return self._added_up(node, *found, [each**2 for each in off], moved)
+
+    def _of_numbers(self, node: Node) -> tuple[int, NumberColumn] | None:
         found = self.column(node)
         if found is None:
             return None
@@ -92,9 +110,19 @@ class ColumnReader:
         if isinstance(column, TextColumn):
             self.note("DX201", node.span, f"{shown(column.name)} holds words; only numbers can be added up", _COUNTED)
             return None
+        return axis, column
+
+    def _added_up(
+        self,
+        node: Node,
+        axis: int,
+        column: NumberColumn,
+        numbers: Iterable[Fraction],
+        half_widths: Iterable[Fraction],
+    ) -> SummedNumbers | None:
         try:
-            integers, unit = integers_over_unit(column.added_up)
-            spread, spread_unit = integers_over_unit(column.half_widths)
+            integers, unit = integers_over_unit([*numbers])
+            spread, spread_unit = integers_over_unit([*half_widths])
         except TooFine as error:
             self.note("DX208", node.span, f"{shown(column.name)}: {error}", "round the numbers in the file")
             return None

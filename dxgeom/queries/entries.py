@@ -14,7 +14,7 @@ from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.grouping import by_groups
 from dxgeom.queries.query_kind import NOT_A_WORD, NamedSyntax, QueryKind, one_line
 from dxgeom.queries.syntax import KINDS, QUERY_KINDS, WORDS_OF_A_QUERY, instead_of, kinds_with
-from dxgeom.queries.weights import AskedQueries, RatioWords
+from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.quantile_queries import AskedQuantiles
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.groups import AnswerOrigin
@@ -154,10 +154,11 @@ def _out_of_place(kind: QueryKind, key: str) -> tuple[str, str, str]:
 def _named(made: AskedQueries, name: str | None, kind: QueryKind, value: Node) -> AskedQueries:
     """The answers with their names; without one, a query is called what it asks."""
     if made.ratios:
-        ((title, within, _),) = made.ratios
+        (ratio,) = made.ratios
         names = tuple(f"{name}: {own}" for own in made.names) if name else made.names
         origins = tuple(map(AnswerOrigin, names))
-        asked = RatioWords(name or title, within, AnswerOrigin(name or title))
+        title = name or ratio.title
+        asked = ratio._replace(title=title, asks=AnswerOrigin(title))
         return replace(made, names=names, origins=origins, ratios=(asked,))
     if name is None:
         called = f"{kind.word} of {one_line(value)}" if kind.several else made.names[0]

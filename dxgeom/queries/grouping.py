@@ -12,7 +12,7 @@ from dxgeom.errors import TooLarge
 from dxgeom.policy.source.mistakes import Span
 from dxgeom.policy.source.yaml_tree import Node, Sequence
 from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.weights import AskedQueries, RatioWords
+from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import only, products
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.counts import NamedTable, marginal
@@ -73,8 +73,8 @@ def _asked_of_each(queries: AskedQueries, groups: NamedTable) -> AskedQueries | 
         by_group=() if queries.numbers is None else queries.numbers.roundings(counted),
         origins=tuple(AnswerOrigin(name, group) for name in queries.names for group in about),
         ratios=tuple(
-            RatioWords(_called(title, group), within, AnswerOrigin(title, group))
-            for title, within, _ in queries.ratios
+            one._replace(title=_called(one.title, group), asks=AnswerOrigin(one.title, group))
+            for one in queries.ratios
             for group in about
         ),
     )

@@ -1,4 +1,4 @@
-"""Queries that divide: means, and shares of a group."""
+"""Queries that divide: means, variances, and shares of a group."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from dxgeom.queries.query_kind import (
     one_line,
     weight_words,
 )
-from dxgeom.queries.weights import AskedQueries, RatioWords
+from dxgeom.queries.weights import AskedQueries, RatioWords, SummedNumbers
+from dxgeom.universe.columns import plain
 from dxgeom.universe.queries import RECORDS
-from dxgeom.universe.weight_table import products
+from dxgeom.universe.weight_table import WeightTable, products
 from dxgeom.universe.wording import shown
 
 _SHARES = (Fraction(0), Fraction(1))
@@ -37,6 +38,19 @@ class MeanSyntax(QuerySyntax):
     mean: Word = Field(
         description="The mean of a numeric attribute or column: over all records, whose public number is 'records', or "
         "over a group whose size is private."
+    )
+    weight: Weight = None
+    where: Where = None
+    by: By = None
+
+
+@final
+class VarianceSyntax(QuerySyntax):
+    """``{variance: column, weight: column, where: condition, by: [columns…]}``."""
+
+    variance: Word = Field(
+        description="The mean squared distance of a numeric attribute or column from its mean, in its unit squared; "
+        "divided by the number of records, not by one less."
     )
     weight: Weight = None
     where: Where = None
@@ -74,12 +88,7 @@ class Mean(QueryKind):
             return None
         if found is None or chosen is None or by is None:
             return None
-        if weight is not None and by.rounding(chosen).per_record:
-            message = (
-                f"the weights of a mean are exact, and values of {shown(one_line(weight[1]))} stand for many numbers"
-            )
-            advice = "a value is one number in '{range: [0, 9], step: 1, whole: true}'; a sum may have such weights"
-            columns.note("DX201", weight[1].span, message, advice)
+        if not _exact_weights(weight, by, chosen, columns, "mean"):
             return None
         counted = products(chosen, found.there)
         rounding, words = found.rounding(chosen), f"{one_line(value)}{condition_words(node)}"
@@ -106,6 +115,58 @@ class Mean(QueryKind):
             ratios=(ratio,),
             measured_below=RECORDS if weight is None else one_line(weight[1]),
         )
+
+
+@final
+class Variance(QueryKind):
+    """The mean squared distance of a column's numbers from their mean: sums of w(x − c)² and of wx, over that of w."""
+
+    word = "variance"
+    syntax = VarianceSyntax
+
+    def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
+        chosen, found, by = columns.where(node), columns.numbers(value), columns.weight(node)
+        squares = None if found is None else columns.squares(value)
+        if found is None or squares is None or chosen is None or by is None:
+            return None
+        weight = node.entry("weight")
+        if not _exact_weights(weight, by, chosen, columns, self.word):
+            return None
+        counted, half_width = products(chosen, found.there), found.rounding(chosen).per_record
+        words, condition = one_line(value), condition_words(node)
+        known = "" if found.there is EVERYBODY else f" with {words}"
+        names = (
+            f"sum of {words}{condition}",
+            f"records{known}{condition}",
+            f"squares of {words} from {plain((found.extent[0] + found.extent[1]) / 2)}{condition}",
+        )
+        below = products(counted, by.weights)
+        if weight is not None:
+            found, squares = found.weighted(by), squares.weighted(by)
+        return AskedQueries(
+            names,
+            (found.unit, by.unit, squares.unit),
+            (products(found.weights, chosen), below, products(squares.weights, chosen)),
+            measure=f"{words}{weight_words(node)}",
+            rounding=found.rounding(chosen),
+            counted=counted,
+            numbers=found,
+            ratios=(RatioWords(f"variance of {words}{condition}", found.extent, half_width=half_width),),
+            measured_below=RECORDS if weight is None else one_line(weight[1]),
+            squares=squares,
+        )
+
+
+def _exact_weights(
+    weight: tuple[Node, Node] | None, by: SummedNumbers, chosen: WeightTable, columns: ColumnReader, word: str
+) -> bool:
+    """Whether each weight is one number, as what is divided by has to be; noted where it is not."""
+    if weight is None or not by.rounding(chosen).per_record:
+        return True
+    message = f"the weights of a {word} are exact, and values of {shown(one_line(weight[1]))} stand for many numbers"
+    advice = "a value is one number in '{range: [0, 9], step: 1, whole: true}'; a sum may have such weights"
+    columns.note("DX201", weight[1].span, message, advice)
+    return False
 
 
 @final

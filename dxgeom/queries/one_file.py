@@ -15,7 +15,7 @@ from dxgeom.policy.source.yaml_tree import Node
 from dxgeom.queries.columns import EVERYBODY
 from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.weights import AskedQueries, RatioWords
-from dxgeom.universe.numbers.ratio_query import AskedRatio
+from dxgeom.universe.numbers.ratio_query import AskedRatio, AskedVariance
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
 from dxgeom.universe.queries import LinearQueries
@@ -58,7 +58,7 @@ def queries_listed(
 
 def stacked(
     workloads: list[AskedQueries],
-    ratios: tuple[AskedRatio, ...],
+    derived: tuple[AskedRatio | AskedVariance, ...],
     universe: Universe,
     records: int | None,
     source: PolicyText | None,
@@ -79,9 +79,10 @@ def stacked(
         tuple(workload.measure for workload in workloads for _ in workload.names),
         tuple(workload.error for workload in workloads for _ in workload.names),
         rounding_of_each(workloads),
-        ratios,
+        tuple(one for one in derived if isinstance(one, AskedRatio)),
         source=source,
         origins=tuple(origin for workload in workloads for origin in workload.origins),
+        variances=tuple(one for one in derived if isinstance(one, AskedVariance)),
     )
 
 
@@ -103,8 +104,10 @@ def _names_of(queries: AskedQueries | AskedQuantiles) -> tuple[str, ...]:
     return tuple(ratio.title for ratio in queries.ratios) or queries.names
 
 
-def taken_apart(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tuple[AskedRatio, ...]]:
-    """Ratios taken apart into their two queries, where these are not asked for otherwise; and where they are then."""
+def taken_apart(
+    workloads: list[AskedQueries],
+) -> tuple[list[AskedQueries], tuple[AskedRatio | AskedVariance, ...]]:
+    """Ratios taken apart into their queries, where these are not asked for otherwise; and where they are then."""
     if not any(workload.ratios for workload in workloads):
         return workloads, ()
     plain = [one for one in workloads if not one.ratios]
@@ -128,12 +131,20 @@ def taken_apart(workloads: list[AskedQueries]) -> tuple[list[AskedQueries], tupl
     for one, at in zip(kept, accumulate((len(one.names) for one in kept), initial=0), strict=False):
         for place, meaning in enumerate(_meanings(one, whole=not any(one is other for other in plain))):
             places.setdefault(meaning, at + place)
-    ratios = [
-        AskedRatio(words.title, places[above], places[below], words.within, words.asks)
-        for workload, halves in zip((one for one in workloads if one.ratios), wanted, strict=True)
-        for words, above, below in zip(workload.ratios, *halves, strict=True)
+    derived = [
+        _derived(words, [places[meaning] for meaning in meanings])
+        for workload, parts in zip((one for one in workloads if one.ratios), wanted, strict=True)
+        for words, *meanings in zip(workload.ratios, *parts, strict=True)
     ]
-    return kept, tuple(ratios)
+    return kept, tuple(derived)
+
+
+def _derived(words: RatioWords, places: list[int]) -> AskedRatio | AskedVariance:
+    """What is made of the queries at these places."""
+    if words.half_width is None:
+        return AskedRatio(words.title, places[0], places[1], words.within, words.asks)
+    above, below, squares = places
+    return AskedVariance(words.title, above, below, squares, words.within, words.half_width, words.asks)
 
 
 def _with_other_names(queries: AskedQueries, taken: set[str], ratio: RatioWords) -> AskedQueries:

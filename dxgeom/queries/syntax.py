@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 
 from dxgeom.queries.counts_and_sums import Count, Sum
 from dxgeom.queries.matrix_file import Matrix
-from dxgeom.queries.means_and_shares import Mean, Share
+from dxgeom.queries.means_and_shares import Mean, Share, Variance
 from dxgeom.queries.quantiles import Median, Quantiles
 from dxgeom.queries.query_kind import STRICT, QueryKind
 from dxgeom.queries.tables_of_counts import Marginal, Marginals, Prefixes, Ranges
@@ -18,6 +18,7 @@ QUERY_KINDS: Final[tuple[QueryKind, ...]] = (
     Count(),
     Sum(),
     Mean(),
+    Variance(),
     Share(),
     Marginal(),
     Marginals(),
@@ -34,17 +35,19 @@ _BY: Final = "write 'by: column', or 'by: [one, other]', beside a count, a sum, 
 _WHERE: Final = "write 'where: 18 <= age < 65' beside it, with names of your own"
 _ENDS: Final = "it is one person's number: write 'quantiles: column' with 'at: [0.05, 0.95]'"
 _FIRST: Final = "write a task, 'tasks: [{name: first, select: {best: column, top: 3}}]'"
-_SPREAD: Final = "write a task, 'tasks: [{name: spread, statistics: {moments: [column]}}]', for sums of x and x²"
+_SPREAD: Final = "write 'variance: column'; its root is the standard deviation"
 _DIFFERENT: Final = "a number of different values is not released: 'marginal: column' counts each listed value"
 OF_OTHER_LANGUAGES: Final[dict[str, str]] = {
     **dict.fromkeys(("group_by", "group by", "groupby", "group"), _BY),
     **dict.fromkeys(("filter", "having", "between", "if", "condition"), _WHERE),
     **dict.fromkeys(("max", "min", "maximum", "minimum"), _ENDS),
     **dict.fromkeys(("top", "limit", "order_by", "order by", "mode"), _FIRST),
-    **dict.fromkeys(("variance", "var", "std", "stddev", "sd"), _SPREAD),
+    **dict.fromkeys(("var", "std", "stddev", "sd", "standard_deviation", "stdev"), _SPREAD),
     **dict.fromkeys(("count_distinct", "count distinct", "distinct", "nunique", "unique"), _DIFFERENT),
     **dict.fromkeys(("avg", "average"), "write 'mean: column'"),
-    **dict.fromkeys(("weights", "weighted", "weight_by"), "write 'weight: column' beside a count, a sum or a mean"),
+    **dict.fromkeys(
+        ("weights", "weighted", "weight_by"), "write 'weight: column' beside a count, a sum, a mean or a variance"
+    ),
     **dict.fromkeys(
         ("histogram", "crosstab", "pivot", "cube"), "write 'marginal: column', or 'marginal: [one, other]'"
     ),

@@ -77,11 +77,15 @@ class SummedNumbers:
 
 
 class RatioWords(NamedTuple):
-    """What a ratio of two queries is called and can be, and what it is about, where that is more than its name."""
+    """What a ratio of two queries is called and can be, and what it is about, where that is more than its name.
+
+    ``half_width``: how far raw numbers can be from those that a variance is of; None for what is no variance.
+    """
 
     title: str
     within: Interval
     asks: AnswerOrigin | None = None
+    half_width: Fraction | None = None
 
 
 @final
@@ -95,7 +99,8 @@ class AskedQueries:
     where nobody asks. ``numbers``: those that are added up. ``stepped``: columns of whose numbers the conditions ask
     more than the values tell. ``origins``: what each answer is about, where that is more
     than the query's name. ``ratios``: where there are K of them, the queries are K numerators in one table and K
-    denominators in another, which are exact and ``measured_below`` in records, or in what weighs them.
+    denominators in another, which are exact and ``measured_below`` in records, or in what weighs them; of variances,
+    K sums of ``squares`` in a third.
     """
 
     names: tuple[str, ...]
@@ -112,6 +117,7 @@ class AskedQueries:
     ratios: tuple[RatioWords, ...] = ()
     stepped: tuple[str, ...] = ()
     measured_below: str = RECORDS
+    squares: SummedNumbers | None = None
 
     @property
     def each_rounding(self) -> tuple[ValueRounding, ...]:
@@ -121,22 +127,32 @@ class AskedQueries:
 
     @property
     def each_alone(self) -> list[AskedQueries]:
-        """The numerators and the denominators of ratios as two entries; an entry that asks for none as it is."""
+        """The numerators, the denominators and the squares of ratios as entries of their own; an entry that asks for
+        none as it is."""
         if not self.ratios:
             return [self]
-        halves = slice(len(self.ratios)), slice(len(self.ratios), None)
-        first, second = (
+        count = len(self.ratios)
+        above, below, *beside = (
             replace(
                 self,
-                names=self.names[half],
-                units=self.units[half],
+                names=self.names[place * count :][:count],
+                units=self.units[place * count :][:count],
                 tables=(table,),
-                origins=self.origins[half],
+                origins=self.origins[place * count :][:count],
                 ratios=(),
+                squares=None,
             )
-            for half, table in zip(halves, self.tables, strict=True)
+            for place, table in enumerate(self.tables)
         )
-        return [first, replace(second, measure=self.measured_below, rounding=None, by_group=(), counted=None)]
+        below = replace(below, measure=self.measured_below, rounding=None, by_group=(), counted=None)
+        return [above, below, *(self._squares(one) for one in beside)]
+
+    def _squares(self, alone: AskedQueries) -> AskedQueries:
+        if self.squares is None or self.counted is None:
+            return alone
+        rounding = self.squares.roundings(self.counted)
+        by_group = rounding if self.by_group else ()
+        return replace(alone, measure=f"{self.measure} squared", rounding=rounding[0], by_group=by_group)
 
     def only(self, places: Sequence[int]) -> AskedQueries:
         """The queries at these rising places of the one table that there is."""

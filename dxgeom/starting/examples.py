@@ -47,7 +47,7 @@ def _examples() -> dict[str, dict[str, bytes]]:
         folders = (path for path in _SOURCE.iterdir() if (path / _POLICY).is_file())
         return {path.name: {file.name: file.read_bytes() for file in path.iterdir()} for path in folders}
     found: dict[str, dict[str, bytes]] = {}
-    with _archive() as archive:
+    with archived(ARCHIVE) as archive:
         for entry in archive.infolist():
             name, _, file = entry.filename.partition("/")
             found.setdefault(name, {})[file] = archive.read(entry)
@@ -55,10 +55,11 @@ def _examples() -> dict[str, dict[str, bytes]]:
 
 
 @contextmanager
-def _archive() -> Iterator[zipfile.ZipFile]:
-    place = files("dxgeom.starting").joinpath(ARCHIVE)
+def archived(name: str) -> Iterator[zipfile.ZipFile]:
+    """An archive that travels with the package. Raises: DataError where it does not."""
+    place = files("dxgeom.starting").joinpath(name)
     if not place.is_file():
-        raise DataError("this dxgeom was installed without its examples; install its wheel")
+        raise DataError("this dxgeom was installed without its examples and pages; install its wheel")
     with as_file(place) as path, zipfile.ZipFile(path) as archive:
         yield archive
 

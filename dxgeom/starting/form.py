@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Final, TypeAlias, cast, final
 
@@ -98,7 +98,15 @@ def form_of(path: Path, said: Said) -> TextForm:
     fitting = [(number, row) for number, row in rows if row is not None and len(row) == split.width]
     each = _line_by_line(lines[first:], split.separator, split.quote, first)
     broken = next((number for number, row in each if row is None), None)
-    header, names = _header(fitting, said, split.width, path, plain=encoding is not None or _is_ascii(fitting))
+    empty = _empty_at_the_end(fitting)
+    header, names = _header(
+        fitting, said, split.width, path, plain=encoding is not None or _is_ascii(fitting), empty=empty
+    )
+    if broken is not None and header is not None and broken < header:
+        raise DataError(
+            f"line {broken} of '{path}', above the line of names, opens a quotation mark that does not end in it. A "
+            "column's name is on one line: write it so; where the line is a title, take the mark out"
+        )
     ragged = sum(row is not None and len(row) != split.width for number, row in rows if number > (header or 0))
     names = _require_names(names, header, path)
     return TextForm(encoding, split.separator, split.quote, header, names, broken, ragged)
@@ -252,14 +260,20 @@ def _line_by_line(lines: Lines, sign: str, quote: str | None, before: int) -> It
                 yield number, None
 
 
+def _empty_at_the_end(fitting: list[tuple[int, list[str]]]) -> int:
+    """How many cells at the end of every line are empty, as where a separator ends each."""
+    return min(len(row) - len([*dropwhile(lambda cell: not cell.strip(), reversed(row))]) for _, row in fitting)
+
+
 def _is_ascii(fitting: list[tuple[int, list[str]]]) -> bool:
     return all(cell.isascii() for cell in fitting[0][1])
 
 
 def _header(
-    fitting: list[tuple[int, list[str]]], said: Said, width: int, path: Path, *, plain: bool
+    fitting: list[tuple[int, list[str]]], said: Said, width: int, path: Path, *, plain: bool, empty: int = 0
 ) -> tuple[int | None, tuple[str, ...]]:
-    """The number of the line that names the columns, and their names. Raises: FormDoubt."""
+    """The number of the line that names the columns, and their names. ``empty``: of so many at the end nothing is ever
+    said, so they need none. Raises: FormDoubt."""
     if said.header == "none" or (said.names is not None and said.header is None):
         if said.names is None:
             raise DataError("without a header line the columns are named: say --names with a name for each column")
@@ -278,7 +292,7 @@ def _header(
         titles = next((k for k, (_, cells) in enumerate(fitting) if width < 3 or sum(map(bool, cells)) > 1), 0)
         number, row = fitting[titles]
         fitting = fitting[titles:]
-        if looks_like_data(row, [cells for _, cells in fitting[1:]]):
+        if looks_like_data(row[: width - empty], [cells for _, cells in fitting[1:]]):
             raise FormDoubt(
                 "header",
                 f"Line {number} of '{path}' may be data: it does not look like names of columns.",
@@ -310,11 +324,12 @@ def header_of_rows(
 
 
 def _require_names(names: tuple[str, ...], header: int | None, path: Path) -> tuple[str, ...]:
-    if all(name.strip() for name in names) and len(set(names)) == len(names):
+    named = [name for name in names if name.strip()]
+    if len(set(named)) == len(named) > 0:
         return names
     raise DataError(
-        f"every column has a name of its own, but line {header} of '{path}' leaves one out or has one twice; mend it, "
-        "or say --names with a name for each column"
+        f"every column has a name of its own, but line {header} of '{path}' has one twice, or none: rename one of them "
+        "in the table"
     )
 
 

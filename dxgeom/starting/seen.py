@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Literal, TypeAlias, final
 
-from dxgeom.engines.column_names import TOTALS, names_a_person, names_text, plain_text, public_range
+from dxgeom.engines.column_names import is_total, names_a_person, names_text, plain_text, public_range
 from dxgeom.starting.cell_forms import (
     CONVENTIONS,
     Convention,
@@ -104,7 +104,7 @@ def seen(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[st
     for place, entries in zip(counted, different, strict=False):
         columns[place] = _of_people(columns[place], number, entries, cells[place])
     last = zip(names, first[-1], strict=True) if number == len(first) else ()
-    total = next((name for name, cell in last if plain_text(cell.strip(BLANKS + ":")) in TOTALS), "")
+    total = next((name for name, cell in last if is_total(cell)), "")
     return SeenTable(described, tuple(columns), number, True, conventions_of(numeric), total)
 
 

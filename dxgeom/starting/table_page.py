@@ -171,9 +171,18 @@ class TablePage:
         for reason, found in one.refused.items():
             if found.rows:
                 examples = _one_of_each_form(found.cells) if reason == NO_DAY else _most(found.cells)
-                yield Reason(
-                    _column(one), reason, found.rows, examples, _remedy(one, reason, self.fit.rows, self.universe)
-                )
+                of_total = self._without_total() if found.rows == 1 else ""
+                line = of_total or _remedy(one, reason, self.fit.rows, self.universe)
+                yield Reason(_column(one), reason, found.rows, examples, line)
+
+    def _without_total(self) -> str:
+        """The line that leaves out a last row that is a total; empty where there is none."""
+        if self.fit.total is None:
+            return ""
+        column, word = self.fit.total
+        if column in self.universe.reading.columns:
+            return f"nothing: the last row is a total ({_cell(word)}), take it out of the table"
+        return f"reading: {{ignore: {{{quoted(column)}: [{quoted(word)}]}}}}"
 
     def _worth_knowing(self) -> list[tuple[str, str]]:
         found = []

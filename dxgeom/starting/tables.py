@@ -133,9 +133,14 @@ def found_of(table: Any, said: Said, sheet: str | None = None, *, header_only: b
         kinds: list[Kind] = ["unknown"] * len(form.names)
         if header_only:
             columns = tuple(unseen(one, "unknown") for one in form.names)
-            return FoundTable(SeenTable(path.name, columns), name, form, None, form.header, form.names)
+            return FoundTable(_named(SeenTable(path.name, columns)), name, form, None, form.header, form.names)
         known = seen(form.names, kinds, rows_of(path, form), path.name)
-    return FoundTable(known, name, form, None, form.header, form.names)
+    return FoundTable(_named(known), name, form, None, form.header, form.names)
+
+
+def _named(table: SeenTable) -> SeenTable:
+    """Without the columns that no policy can name, as a separator at the end of lines makes them."""
+    return replace(table, columns=tuple(one for one in table.columns if one.name.strip()))
 
 
 def _typed(table: Any, described: str, *, look: bool) -> SeenTable:
@@ -185,7 +190,7 @@ def _workbook(path: Path, name: str, said: Said, sheet: str | None) -> FoundTabl
     ]
     header, names, below = header_of_rows(rows, said, path)
     known = seen(names, ["unknown"] * len(names), below, path.name)
-    return FoundTable(known, name, None, sheet, header, names)
+    return FoundTable(_named(known), name, None, sheet, header, names)
 
 
 def _cell_text(cell: Any) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.arguments import require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.sealed import Sealed, cached_property, seal
-from dxgeom.universe.numbers.ratio_query import AskedRatio
+from dxgeom.universe.numbers.ratio_query import AskedRatio, AskedVariance
 from dxgeom.universe.numbers.value_rounding import ValueRounding, stacked_rounding
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR
@@ -29,7 +29,7 @@ from dxgeom.universe.workloads import counts as workloads
 from dxgeom.universe.workloads.counts import Box, NamedTable
 from dxgeom.universe.workloads.groups import AnswerOrigin, ordered_attribute
 from dxgeom.universe.workloads.matrices import TOO_WIDE, weights_of_matrix
-from dxgeom.universe.workloads.stacking import joined, stacked_ratios, stacked_weights
+from dxgeom.universe.workloads.stacking import joined, stacked_derived, stacked_weights
 
 _OF_A_POLICY = "give the universe of a policy, policy.universe"
 
@@ -49,10 +49,10 @@ class LinearQueries(Sealed):
     answer's squared error in a plan's objective; None for all alike. ``measures`` (K,): what each answer is measured
     in, :data:`RECORDS` for counts; left out, all are alike. ``errors`` (K,): the root mean squared error that an answer
     may have, None where none was asked for. ``rounding`` (K,): how far each answer can be from one about raw numbers,
-    whose values were rounded; left out, none is. ``ratios``: those of two answers each that are asked for, too.
-    ``origins`` (K,): the query of a file, and the group of records, that each answer is about; left out, each is a
-    query of its own. ``source``: the text that they were read from, as whoever read it keeps it; None for queries made
-    in Python. Neither is a part of what they mean.
+    whose values were rounded; left out, none is. ``ratios`` of two answers each and ``variances`` of three: such as are
+    asked for, too. ``origins`` (K,): the query of a file, and the group of records, that each answer is about; left
+    out, each is a query of its own. ``source``: the text that they were read from, as whoever read it keeps it; None
+    for queries made in Python. Neither is a part of what they mean.
     """
 
     names: tuple[str, ...]
@@ -67,6 +67,7 @@ class LinearQueries(Sealed):
     ratios: tuple[AskedRatio, ...] = field(default=(), repr=False)
     source: object = field(default=None, repr=False)
     origins: tuple[AnswerOrigin, ...] = field(default=(), repr=False)
+    variances: tuple[AskedVariance, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return f"<LinearQueries: {self.count:,}, {self.names[0]!r}{' and on' if self.count > 1 else ''}>"
@@ -200,8 +201,9 @@ class LinearQueries(Sealed):
             joined(parts, "measures", RECORDS),
             joined(parts, "errors", None),
             stacked_rounding([part.each_rounding for part in parts]),
-            stacked_ratios(parts),
+            stacked_derived(parts, "ratios"),
             origins=tuple(origin for part in parts for origin in part.each_origin),
+            variances=stacked_derived(parts, "variances"),
         )
 
     def only(self, places: Sequence[int]) -> LinearQueries:
@@ -217,6 +219,11 @@ class LinearQueries(Sealed):
             rounding=tuple(replace(self.rounding[place], counted_by=None) for place in kept) if self.rounding else (),
             origins=tuple(self.origins[place] for place in kept) if self.origins else (),
         )
+
+    @property
+    def derived(self) -> tuple[AskedRatio | AskedVariance, ...]:
+        """What is made of several answers each: ratios, then variances."""
+        return self.ratios + self.variances
 
     @property
     def by_measure(self) -> dict[str, list[int]]:
@@ -287,6 +294,8 @@ class LinearQueries(Sealed):
             digest.update(repr((self.measures, self.errors)).encode())
         if self.ratios or any(one != ValueRounding() for one in self.rounding):
             digest.update(repr((self.rounding, self.ratios)).encode())
+        if self.variances:
+            digest.update(repr(self.variances).encode())
         return digest.hexdigest()
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import dxgeom as dx
+from dxgeom.errors import DataError, WrongArgument
 from dxgeom.plan_files.saving import plan_text
 from dxgeom.planner.quantile_plan import plan_quantiles
 
@@ -669,3 +670,37 @@ def test_no_door_is_forgotten() -> None:
 def test_no_argument_of_a_door_is_forgotten(name: str) -> None:
     told = set(inspect.signature(DOORS[name].call).parameters)
     assert told - set(DOORS[name].wrong) <= {"paths", "plan_fingerprint", "at", "ways", "progress"}
+
+
+@pytest.mark.parametrize(
+    ("word", "said"), [("epsilon", "spend=Fraction"), ("seed", "randomness"), ("delta", "privacy")]
+)
+def test_arguments_of_other_libraries_are_pointed_to_ours(word, said):
+    policy = dx.Policy.from_dict(
+        {"policy": "p", "universe": {"attributes": {"a": ["x", "y"]}}, "rules": [{"change": "a", "epsilon": 1}]}
+    )
+    queries = dx.queries_from_dict({"queries": [{"count": "a == 'x'"}]}, policy)
+    plan = dx.plan(policy.compile(), queries)
+    calls = (
+        lambda **more: dx.plan(policy.compile(), queries, **more),
+        lambda **more: plan.release({"a": ["x"]}, ledger=":memory:", spend=1, **more),
+        lambda **more: plan.rehearse(**more),
+        lambda **more: dx.compile_and_release(policy, {"a": ["x"]}, queries, ledger=":memory:", spend=1, **more),
+        lambda **more: dx.release(plan.mechanism, {"a": ["x"]}, ledger=":memory:", spend=1, **more),
+    )
+    for call in calls:
+        with pytest.raises(WrongArgument, match=f"'{word}' is no argument of") as caught:
+            call(**{word: 1})
+        assert said in str(caught.value)
+
+
+def test_columns_in_a_dictionary_are_a_table():
+    policy = dx.Policy.from_dict(
+        {"policy": "p", "universe": {"attributes": {"a": ["x", "y"]}}, "rules": [{"change": "a", "epsilon": 10**6}]}
+    )
+    queries = dx.queries_from_dict({"queries": [{"count": "a == 'x'"}]}, policy)
+    table = {"a": ["x", "y", "x"], "b": [1, 2, 3]}
+    plan = dx.plan(policy.compile(), queries)
+    assert plan.release(table, ledger=":memory:", spend=1).values == pytest.approx([2], abs=0.1)
+    with pytest.raises(DataError, match="the table"):
+        plan.release({"a": ["x", "y"], "b": [1]}, ledger=":memory:", spend=1)

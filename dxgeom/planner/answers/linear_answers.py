@@ -112,7 +112,7 @@ class LinearAnswers(ShownAnswers):
     def ratios(self, level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
         """The ratios that were asked for, each in its intervals with probability *at least* ``level``; with ``joint``
         all at once, for the chances that one misses add up."""
-        return ratio_answers(self, 1 - (1 - level) / max(1, len(self.queries.ratios)) if joint else level)
+        return ratio_answers(self, 1 - (1 - level) / max(1, len(self.queries.derived)) if joint else level)
 
     def ratio(
         self,
@@ -150,7 +150,7 @@ class LinearAnswers(ShownAnswers):
     @property
     def all_origins(self) -> tuple[AnswerOrigin, ...]:
         """What each answer and each ratio is about."""
-        return *self.queries.each_origin, *(ratio.origin for ratio in self.queries.ratios)
+        return *self.queries.each_origin, *(ratio.origin for ratio in self.queries.derived)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -168,9 +168,9 @@ class LinearAnswers(ShownAnswers):
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         measures = self.queries.measures or (None,) * self.queries.count
         ratios = []
-        for one, asked in zip(self.ratios(level, joint=joint), self.queries.ratios, strict=True):
-            # A ratio is measured in what its numerator is, unless that is its denominator's.
-            unit, other = measures[asked.numerator], measures[asked.denominator]
+        for one, asked in zip(self.ratios(level, joint=joint), self.queries.derived, strict=True):
+            # A ratio is measured in what its numerator is, unless that is its denominator's; a variance in its squares.
+            unit, other = measures[asked.measured_as], measures[asked.denominator]
             words = origin_words(one.name, asked.origin)
             ratios.append({**one.as_dict(), "unit": None if unit == other else unit, **words})
         return {

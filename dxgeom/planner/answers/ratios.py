@@ -1,4 +1,4 @@
-"""Ratios and differences of released answers, with intervals that follow from their joint noise."""
+"""Ratios, variances and differences of released answers, with intervals that follow from their joint noise."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dxgeom.mechanisms.linear.bars import CombinedNoise, error_norm
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.universe.numbers.ratio_query import AskedVariance
 
 Combined: TypeAlias = str | Mapping[str, int | Fraction]
 """An answer by its name, or several with what each is multiplied by."""
@@ -95,18 +96,64 @@ def ratio_of(
     above, below = (_coefficients(answers, each) for each in (numerator, denominator))
     each_record = _rounding_per_record(answers, above, below)
     counted = answers.bars.rounding if each_record is None else np.zeros(len(answers.names))
-    rows = np.array([[float(share) for share in row] for row in (above, below)])
-    noise = CombinedNoise(answers.mechanism, answers.spent, rows, answers.records, counted)
+    parts = _not_excluded(answers, above, below, level, counted)
     top, bottom = (_value(answers, row) for row in (above, below))
-    parts = [EVERYTHING]
-    if np.all(np.isfinite(noise.beside)):
-        parts = error_norm(noise, level).not_excluded(float(top), float(bottom))
     wider = each_record or 0.0
     # The range is of raw numbers, and the values that stand for them may lie beyond it: widened first.
     held = [part for low, high in parts if (part := _common((low - wider, high + wider), within)) is not None]
     value = None if bottom == 0 else min(max(float(top / bottom), within[0]), within[1])
     title = name or f"{_words(numerator)} / {_words(denominator)}"
     return RatioAnswer(title, value, tuple(_joined(held or [within])), level, wider, within)
+
+
+def _not_excluded(
+    answers: LinearAnswers, above: NDArray[Any], below: NDArray[Any], level: float, rounding: NDArray[np.float64]
+) -> list[Range]:
+    """Fieller's set of two combinations, where rounding moves each answer so far."""
+    rows = np.array([[float(share) for share in row] for row in (above, below)])
+    noise = CombinedNoise(answers.mechanism, answers.spent, rows, answers.records, rounding)
+    if not np.all(np.isfinite(noise.beside)):
+        return [EVERYTHING]
+    top, bottom = (float(_value(answers, row)) for row in (above, below))
+    return error_norm(noise, level).not_excluded(top, bottom)
+
+
+def variance_of(answers: LinearAnswers, asked: AskedVariance, level: float) -> RatioAnswer:
+    """A variance E(x − c)² − (Ex − c)², with an interval that holds it with probability *at least* ``level``.
+
+    Both means lie in Fieller's sets at once with that probability, for each misses with half of what is left: the
+    method is the same whatever the denominator is, and nothing is promised given what was released. Raw numbers at most
+    h from x have a standard deviation at most h from that of x, since it is a seminorm; that is added afterwards.
+    """
+    names, centre = answers.names, asked.centre
+    below, total, squares = (
+        _coefficients(answers, names[at]) for at in (asked.denominator, asked.numerator, asked.squares)
+    )
+    reach, exactly = float(asked.within[1] - centre), np.zeros(len(names))
+    each = (1 + level) / 2
+    off, spread = (
+        _hull(_not_excluded(answers, row, below, each, exactly), within)
+        for row, within in ((total - centre * below, (-reach, reach)), (squares, (0.0, reach**2)))
+    )
+    nearest = 0.0 if off[0] <= 0 <= off[1] else min(abs(off[0]), abs(off[1]))
+    slack = 1e-12 * reach**2
+    low = max(spread[0] - max(abs(off[0]), abs(off[1])) ** 2 - slack, 0.0)
+    high = min(spread[1] - nearest**2 + slack, reach**2)
+    if high < low:
+        low, high = 0.0, reach**2
+    half = float(asked.half_width)
+    held = max(math.sqrt(low) - half, 0.0) ** 2 * (1 - 1e-12), min((math.sqrt(high) + half) ** 2, reach**2)
+    bottom, value = _value(answers, below), None
+    if bottom != 0:
+        mean = _value(answers, total) / bottom - centre
+        value = min(max(float(_value(answers, squares) / bottom - mean**2), 0.0), reach**2)
+    return RatioAnswer(asked.name, value, (held,), level, max(held[1] - high, low - held[0]), (0.0, reach**2))
+
+
+def _hull(parts: list[Range], within: Range) -> Range:
+    """The smallest interval that holds what of these lies in a range; the range where nothing does."""
+    held = [part for one in parts if (part := _common(one, within)) is not None] or [within]
+    return held[0][0], held[-1][1]
 
 
 def combination_of(answers: LinearAnswers, shares: Combined, level: float) -> tuple[float, float]:
@@ -118,9 +165,9 @@ def combination_of(answers: LinearAnswers, shares: Combined, level: float) -> tu
 
 
 def ratio_answers(answers: LinearAnswers, level: float) -> tuple[RatioAnswer, ...]:
-    """The ratios that the queries ask for."""
+    """The ratios that the queries ask for, then the variances."""
     names = answers.names
-    return tuple(
+    ratios = (
         ratio_of(
             answers,
             names[one.numerator],
@@ -131,6 +178,7 @@ def ratio_answers(answers: LinearAnswers, level: float) -> tuple[RatioAnswer, ..
         )
         for one in answers.queries.ratios
     )
+    return *ratios, *(variance_of(answers, one, level) for one in answers.queries.variances)
 
 
 def _common(one: Range, other: Range) -> Range | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypeVar
 
-from dxgeom.arguments import WHOLE, require
+from dxgeom.arguments import WHOLE, pointing_elsewhere, require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger, ledger_of
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
@@ -24,6 +24,7 @@ from dxgeom.planner.releases.stored_form import KEPT, stored_bytes
 New = TypeVar("New")
 
 
+@pointing_elsewhere
 def release(
     mechanism: Mechanism[Data, Answer],
     data: Any,

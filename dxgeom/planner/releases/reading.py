@@ -188,7 +188,7 @@ def _histogram(
 
 
 def _refuse_rows(data: Any) -> None:
-    """Raises: DataError for rows or columns of Python's own, whose cells have no types to rely on."""
+    """Raises: DataError for rows of Python's own, whose cells have no types to rely on, and for no columns."""
     rows = isinstance(data, (list, tuple)) and bool(data) and isinstance(data[0], (Mapping, list, tuple))
     if rows and isinstance(data[0], Mapping):
         raise DataError(f"{_TABLES}; found a list of dictionaries: make a data frame of it, pandas.DataFrame(rows)")
@@ -196,8 +196,12 @@ def _refuse_rows(data: Any) -> None:
         raise DataError(
             f"{_TABLES}; found a list of rows: make a data frame of it, pandas.DataFrame(rows, columns=[…])"
         )
-    if isinstance(data, Mapping):
-        raise DataError(f"{_TABLES}; found a dictionary: make a data frame of it, pandas.DataFrame(columns)")
+    if isinstance(data, Mapping) and not all(map(_holds_cells, data.values())):
+        raise DataError(f"{_TABLES}; found a dictionary that is none: give a list of cells for each column's name")
+
+
+def _holds_cells(column: Any) -> bool:
+    return hasattr(column, "__len__") and not isinstance(column, (str, bytes, Mapping))
 
 
 def _require_plain_counts(people: People | None, count_column: str | None) -> None:

@@ -230,7 +230,7 @@ def plan_family(
     "families" where answers are measured in several units, or no family can.
     """
     amount, number = exact_amount(spend, "spend"), public_records(metric, queries, records)
-    if queries.ratios or queries.importance is not None or any(queries.errors):
+    if queries.derived or queries.importance is not None or any(queries.errors):
         raise UnsupportedCombination(
             "families are compared by the error of each count or sum alone: ratios, 'importance' and 'error' are about "
             "noise, name its mechanism or leave it at 'auto'"

@@ -130,6 +130,8 @@ def _unfit(found: Any) -> tuple[str, str] | None:
     kind = registry.kind_of(found)
     if not kind.counts:
         return f"{kind.about} are no sums", "ask for them in a task of their own, 'queries'"
+    if found.variances:
+        return f"'{found.variances[0].name}' is made of three", "ask for the sums and the count"
     if found.ratios:
         return f"'{found.ratios[0].name}' is a ratio of two", "ask for the sum and the count, or for two counts"
     if found.importance is not None or any(found.errors):

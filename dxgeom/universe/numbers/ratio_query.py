@@ -1,4 +1,4 @@
-"""A ratio of two linear answers, such as the mean of a group whose size is private."""
+"""What is made of linear answers: a ratio of two, such as the mean of a group, and a variance of three."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ class AskedRatio:
     asks: AnswerOrigin | None = field(default=None, repr=False)
 
     @property
+    def measured_as(self) -> int:
+        """The place of the query whose unit is its own."""
+        return self.numerator
+
+    @property
     def origin(self) -> AnswerOrigin:
         """What it is about."""
         return self.asks or AnswerOrigin(self.name)
@@ -33,3 +38,43 @@ class AskedRatio:
     def after(self, queries: int) -> AskedRatio:
         """The same where so many other queries come first."""
         return replace(self, numerator=self.numerator + queries, denominator=self.denominator + queries)
+
+
+@final
+@dataclass(frozen=True)
+class AskedVariance:
+    """Three queries of a workload by their places, and what the variance that they make is called.
+
+    Definition: (Σw(x − c)²)/(Σw) − ((Σwx)/(Σw) − c)²: the mean squared distance from the mean, no n − 1 anywhere. c is
+    the middle of ``within``, the lowest and the highest x, so that squares are small. ``half_width``: how far the raw
+    numbers can be from the numbers x. ``numerator``, ``denominator``, ``squares``: the places of Σwx, Σw and
+    Σw(x − c)². ``asks``: as of :class:`AskedRatio`.
+    """
+
+    name: str
+    numerator: int
+    denominator: int
+    squares: int
+    within: Interval
+    half_width: Fraction = Fraction(0)
+    asks: AnswerOrigin | None = field(default=None, repr=False)
+
+    @property
+    def measured_as(self) -> int:
+        """The place of the query whose unit is its own."""
+        return self.squares
+
+    @property
+    def origin(self) -> AnswerOrigin:
+        """What it is about."""
+        return self.asks or AnswerOrigin(self.name)
+
+    @property
+    def centre(self) -> Fraction:
+        """c."""
+        return (self.within[0] + self.within[1]) / 2
+
+    def after(self, queries: int) -> AskedVariance:
+        """The same where so many other queries come first."""
+        numerator, denominator, squares = (at + queries for at in (self.numerator, self.denominator, self.squares))
+        return replace(self, numerator=numerator, denominator=denominator, squares=squares)

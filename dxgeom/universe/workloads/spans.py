@@ -146,7 +146,7 @@ def boxes_of(queries: LinearQueries) -> BoxQueries:
     if universe is None or universe.listed is not None:
         raise UnsupportedCombination("boxes are over the attributes of a policy, not over a table of records")
     moved = any(one.per_record for one in queries.rounding)
-    if queries.ratios or moved or any(unit != 1 for unit in queries.units):
+    if queries.derived or moved or any(unit != 1 for unit in queries.units):
         raise UnsupportedCombination("only counts are answered as boxes, not sums, means or shares")
     tables = over_layout(queries.tables, universe).tables
     found = together(universe, [spans_of(one) for one in tables])

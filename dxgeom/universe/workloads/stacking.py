@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dxgeom.universe.weight_tables import WeightTables, below, over_layout
 
 if TYPE_CHECKING:
-    from dxgeom.universe.numbers.ratio_query import AskedRatio
     from dxgeom.universe.queries import LinearQueries
 
 
@@ -32,7 +31,7 @@ def joined(parts: Sequence[LinearQueries], name: str, default: Any) -> tuple[Any
     return tuple(one for part in parts for one in getattr(part, name) or (default,) * part.count)
 
 
-def stacked_ratios(parts: Sequence[LinearQueries]) -> tuple[AskedRatio, ...]:
-    """The ratios that the parts ask for, each of the same two queries as before."""
+def stacked_derived(parts: Sequence[LinearQueries], name: Literal["ratios", "variances"]) -> tuple[Any, ...]:
+    """The ratios or variances that the parts ask for, each of the same queries as before."""
     starts = accumulate((part.count for part in parts), initial=0)
-    return tuple(one.after(before) for part, before in zip(parts, starts, strict=False) for one in part.ratios)
+    return tuple(one.after(before) for part, before in zip(parts, starts, strict=False) for one in getattr(part, name))

@@ -135,12 +135,12 @@ IN_DATA = {
         "data",
         "pandas.DataFrame(rows)",
     ),
-    "a dictionary of lists": Mistake(
-        lambda: release({"sex": ["F"], "age": [10]}),
+    "a dictionary of one person": Mistake(
+        lambda: release({"sex": "F", "age": 10}),
         "data are the path of a table",
-        "found a dictionary",
+        "found a dictionary that is none",
         "data",
-        "pandas.DataFrame(columns)",
+        "give a list of cells for each column's name",
     ),
     "a list of rows": Mistake(
         lambda: release([["F", 10], ["M", 20]]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -141,3 +142,25 @@ def test_marks_of_a_draft_are_counted_once(table):
     lines = result.stderr.splitlines()
     assert lines[0] == "error: d.yaml: 5 places to fill in: line 2, 5 (three), 6"
     assert len(lines) == 5
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_total_at_the_end_is_left_out_and_not_made_to_fit(table, read):
+    lines = ["ward,sex,age,day,wait", *(f"W{row}" for row in GOOD), "Total:,,,,1770"]
+    Path("t.csv").write_text("\n".join(lines) + "\n")
+    policy = POLICY.replace("PEOPLE\n", "").replace(", missing: {epsilon: 0.5}", "")
+    if read:
+        policy = policy.replace("sex: {", "ward: {values: [W0], unlisted: W0}\n    sex: {").replace(
+            "[sex,", "[ward, sex,"
+        )
+    Path("p.yaml").write_text(policy)
+    told = run("check", "p.yaml", "--table", "t.csv").stdout
+    assert "missing:" not in told and "clamp" not in told
+    assert ("take it out of the table" if read else 'reading: {ignore: {ward: ["Total:"]}}') in " ".join(told.split())
+
+
+def test_compressed_text_that_is_cut_off_is_told_the_same_way_everywhere(table):
+    Path("t.csv.gz").write_bytes(gzip.compress("\n".join(["Pat-Nr,sex,age,day,wait", *GOOD * 500]).encode())[:-900])
+    for command in (("check", "p.yaml", "--table", "t.csv.gz"), ("init", "t.csv.gz")):
+        told = run(*command).stderr
+        assert "is damaged: its compressed text ends too early or is garbled. Fetch or compress" in told

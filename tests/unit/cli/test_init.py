@@ -345,3 +345,35 @@ def test_doubts_are_asked_about_on_a_terminal(monkeypatch):
     assert "header: none\n  names: [user, sex, day, kg]" in text
     assert "day: {dates: [2025-01-01, 2025-12-31], step: 1, written: 12/31/2025}" in text
     assert 'decimal: ","' in text and "FILL IN" not in text and "people: {column: user, count: once}" in text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+def test_a_separator_at_the_end_of_lines_is_no_column(encoding):
+    written("t.csv", "user;größe;;", lambda k: f"{k // 2};{5 * (k % 7)};;", encoding=encoding)
+    policy = drafted("t.csv", "--encoding", "windows-1252" if encoding == "cp1252" else "utf-8", "--person", "user")
+    assert '"größe"' in policy and '""' not in policy
+    text = policy.replace("FILL IN", "[0, 100]")
+    universe = dx.parse_policy(text).universe
+    assert universe.names == ("größe",)
+    plan = dx.plan(
+        dx.parse_policy(text).compile(), dx.parse_queries("queries: [{count: 'true'}]", dx.parse_policy(text))
+    )
+    assert plan.release("t.csv", ledger=":memory:", spend=1).values == pytest.approx([30])
+
+
+def test_a_column_without_a_name_is_left_out_once_the_header_is_sure():
+    written("t.csv", ",sex,user", lambda k: f"{k},{'FM'[k % 2]},{k // 2}")
+    assert run("t.csv").exit_code == 2
+    policy = drafted("t.csv", "--header", "1")
+    assert "sex:" in policy and '"":' not in policy
+
+
+def test_a_name_of_two_lines_is_told_and_its_second_line_names_nothing():
+    Path("t.csv").write_text('"id\nno",sex\n' + "\n".join(f"{k // 2},{'FM'[k % 2]}" for k in ROWS))
+    result = run("t.csv")
+    assert (
+        result.exit_code == 1
+        and "line 1 of 't.csv'" in result.stderr
+        and "column's name is on one line" in result.stderr
+    )
+    assert [path.name for path in Path().iterdir()] == ["t.csv"]

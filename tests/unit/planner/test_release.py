@@ -158,7 +158,7 @@ def counts_of(spend=1, **changes):
         ({"data": [3, 4, 5]}, "counts"),
         ({"data": [[3], [4, 5]]}, "different lengths"),
         ({"data": None}, "found None"),
-        ({"data": {"a": 3}}, "found a dictionary: make a data frame of it"),
+        ({"data": {"a": 3}}, "found a dictionary that is none: give a list"),
         ({"data": "people.csv"}, "universe"),
         ({"outside": "ignore"}, "'refuse' or 'drop'"),
         ({"count_column": "n"}, "has no columns"),

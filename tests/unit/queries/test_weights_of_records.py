@@ -98,8 +98,8 @@ def test_what_cannot_be_a_weight_is_refused_by_name() -> None:
         ({"mean": "age", "weight": "s"}, "a value is one number in '{range: [0, 9], step: 1, whole: true}'"),
         ({"sum": "age", "weight": "t"}, "a weight is 0 or more, and these numbers reach down to -3"),
         ({"sum": "age", "weight": "sex"}, "holds words; only numbers can be added up"),
-        ({"share": "sex == 'F'", "weight": "w"}, "'weight' goes with count, sum and mean, not with share"),
-        ({"marginal": ["sex"], "weight": "w"}, "'weight' goes with count, sum and mean, not with marginal"),
+        ({"share": "sex == 'F'", "weight": "w"}, "'weight' goes with count, sum, mean and variance, not with share"),
+        ({"marginal": ["sex"], "weight": "w"}, "'weight' goes with count, sum, mean and variance, not with marginal"),
     ):
         with pytest.raises(QueryError, match="DX20") as caught:
             asked(steps, entry)
@@ -120,7 +120,7 @@ def test_universes_without_a_histogram_weigh_records_one_query_at_a_time() -> No
         ({"count_distinct": "sex"}, "'marginal: column' counts each listed value"),
         ({"count": "true", "TOP": 3}, "select: {best: column, top: 3}"),
         ({"count": "true", "weights": "w"}, "write 'weight: column'"),
-        ({"variance": "age"}, "statistics: {moments: [column]}"),
+        ({"std": "age"}, "write 'variance: column'"),
         ({"count": "true", "epsilon": 1}, "the policy's rules say which epsilon"),
         ({"count": "true", "seed": 1}, "drawn from the system's randomness"),
         ({"sum": "age", "between": "1 and 2"}, "write 'where: 18 <= age < 65'"),
