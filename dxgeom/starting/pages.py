@@ -16,7 +16,8 @@ _SOURCE: Final = Path(__file__).parents[2] / "docs"
 
 def page_titles() -> dict[str, str]:
     """What each page is called, by its name, in the order in which they are read."""
-    return {name: text.partition("\n")[0].removeprefix("# ") for name, text in _pages().items()}
+    heads = {name: (line for line in text.splitlines() if line.startswith("# ")) for name, text in _pages().items()}
+    return {name: next(lines, name).removeprefix("# ") for name, lines in heads.items()}
 
 
 def page_text(name: str) -> str:

@@ -136,7 +136,8 @@ def test_the_wheel_holds_the_same_in_less_than_a_megabyte(tmp_path, monkeypatch)
 
 def test_the_pages_of_the_guide_travel_with_the_wheel(tmp_path, monkeypatch):
     here = pages.page_titles()
-    assert next(iter(here)) == "a-real-table" and {"start", "policies", "what-it-means"} <= set(here)
+    assert next(iter(here)) == "a-real-table" and all(title[0].isupper() for title in here.values())
+    assert {"start", "policies", "what-it-means"} <= set(here)
     assert pages.page_text("start") == (ROOT / "docs" / "guide" / "start.md").read_text(encoding="utf-8")
     with pytest.raises(DataError, match="did you mean 'policies'"):
         pages.page_text("policys")
