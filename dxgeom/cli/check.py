@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dxgeom.policy.policy import Policy
 
 FILL_IN: Final = "FILL IN"
+_QUOTED: Final = re.compile(r"""\"[^\"]*\"|'[^']*'""")
+"""A column may be called so, too."""
 _NUMBERS: Final = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 _REMEDIES: Final = (
     (r"people:\s*FILL IN|at_most: FILL IN", "people: the column that says who a person is, or: one row each"),
@@ -126,7 +128,7 @@ def _require_filled_in(policy: Path) -> None:
     marks = {
         number: count
         for number, line in enumerate(text.splitlines(), 1)
-        if (count := line.partition("#")[0].count(FILL_IN))
+        if (count := _QUOTED.sub("", line).partition("#")[0].count(FILL_IN))
     }
     if marks:
         raise DataError(_unfinished(str(policy), text, marks))

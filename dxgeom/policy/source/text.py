@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from abc import ABC, abstractmethod
 from bisect import bisect_right
@@ -139,6 +140,8 @@ def decoded(content: bytes) -> str:
 
 def _not_there(path: Path) -> str:
     """That a file is not in its folder, or that there is no such folder."""
+    if len(path.parts) > 1 and re.fullmatch("[a-z0-9+]{2,}:", path.parts[0]):
+        return "it is an address elsewhere, and files are here: download it first"
     try:
         folder = path.parent.resolve()
         if not folder.is_dir():

@@ -164,3 +164,16 @@ def test_compressed_text_that_is_cut_off_is_told_the_same_way_everywhere(table):
     for command in (("check", "p.yaml", "--table", "t.csv.gz"), ("init", "t.csv.gz")):
         told = run(*command).stderr
         assert "is damaged: its compressed text ends too early or is garbled. Fetch or compress" in told
+
+
+def test_a_column_may_be_called_like_the_mark_of_a_draft(table):
+    text = POLICY.replace("PEOPLE\n", "").replace("age", '"FILL IN"')
+    Path("p.yaml").write_text(text)
+    assert run("check", "p.yaml").exit_code == 0
+    Path("p.yaml").write_text(text.replace("[F, M, D]", "FILL IN"))
+    assert "1 place" in run("check", "p.yaml").stderr
+
+
+def test_a_policy_at_an_address_is_told_as_a_table_is(table):
+    for words in (("check", "https://example.org/p.yaml"), ("check", "p.yaml", "--table", "https://example.org/t.csv")):
+        assert "an address elsewhere" in run(*words).stderr
