@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.wish import Wish
 
 AIMS: Final = frozenset({"objective", "importance", "errors", "mechanism"})
-OF_NOISE: Final = frozenset({"objective", "mechanism", "records", "hull_limits", "coarse_facets"})
+OF_NOISE: Final = frozenset({"objective", "mechanism", "records", "hull_limits", "coarse_facets", "work"})
 """What may be said wherever noise on counts and sums is one of several things that are planned."""
 
 

@@ -24,7 +24,7 @@ class TasksKind(QuestionKind[Tasks]):
 
     question = Tasks
     about = "several tasks"
-    heeds = frozenset({"objective", "mechanism", "records", "hull_limits", "coarse_facets"})
+    heeds = frozenset({"objective", "mechanism", "records", "hull_limits", "coarse_facets", "work"})
     instead = MappingProxyType({"errors": "write 'error' in the file", "importance": "write it in the file"})
     codec, field = "dxgeom.plan_files.task_plans:CODEC", "parts"
 

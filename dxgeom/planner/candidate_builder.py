@@ -34,6 +34,9 @@ from dxgeom.mechanisms.shapes.hulls import (
 from dxgeom.mechanisms.shapes.rotated_axes import QUICK, THOROUGH, Effort, best_strategy
 from dxgeom.mechanisms.shapes.round_spaces import RoundSpace, round_space
 from dxgeom.mechanisms.shapes.strategy import best_sums
+from dxgeom.mechanisms.shapes.strategy_program import outgrows_a_search
+from dxgeom.numeric.work import require_affordable
+from dxgeom.planner.candidate_costs import WORK_OF, Sizes
 from dxgeom.planner.changed_queries import with_changed_queries
 from dxgeom.planner.objectives.error_weights import error_weights
 from dxgeom.planner.objectives.objective import Objective
@@ -49,9 +52,8 @@ _Thing = TypeVar("_Thing")
 _TOTAL = Objective("mse")
 _DEFAULT = PlanOptions()
 _MOST_IN_BLOCKS = 24
-"""Beyond, hulls of blocks gain about a hundredth over rotated Laplace noise, and take longest of all."""
-FEW_BOXES = 400
-"""For so many queries there are shapes that are better, and nobody has to look whether they are boxes."""
+"""Beyond, hulls of blocks gain about a hundredth over rotated Laplace noise, and take longest of all: not dear, but of
+no use."""
 
 BUILD_ERRORS = (TooLarge, NotANormBall, CertificateRefused)
 """A mechanism that cannot be built this time; any other error is a mistake of ours or of the caller."""
@@ -156,7 +158,7 @@ class CandidateBuilder:
     @property
     def asks_boxes(self) -> bool:
         """Whether they are boxes, and so many that other shapes may be worse."""
-        return len(self.sensitivity.queries.names) > FEW_BOXES and self.in_boxes.boxes
+        return outgrows_a_search(len(self.sensitivity.queries.names)) and self.in_boxes.boxes
 
     @cached_property
     def in_boxes(self) -> BoxCandidates:
@@ -206,7 +208,8 @@ class CandidateBuilder:
     @cached_property
     def _gaussian_space(self) -> GaussianSpace | Exception | None:
         worst = self.objective.name == "max"
-        return _attempt(lambda: gaussian.gaussian_space(self.sensitivity, self.objective.factors, worst))
+        own = self.options.work
+        return _attempt(lambda: gaussian.gaussian_space(self.sensitivity, self.objective.factors, worst, own))
 
     @property
     def changed_queries(self) -> AdditiveMechanism:
@@ -268,18 +271,34 @@ class CandidateBuilder:
 
     @cached_property
     def _space(self) -> RoundSpace | Exception | None:
-        return _attempt(lambda: round_space(self.sensitivity, self.objective.factors))
+        return _attempt(lambda: self._in_reach(lambda: round_space(self.sensitivity, self.objective.factors)))
 
     @cached_property
     def _search_space(self) -> RoundSpace | Exception | None:
         """As ``_space``, with some attention for every query."""
         return _attempt(
-            lambda: round_space(self.sensitivity, error_weights(self.sensitivity, self.objective, self._effort))
+            lambda: self._in_reach(
+                lambda: round_space(self.sensitivity, error_weights(self.sensitivity, self.objective, self._effort))
+            )
         )
+
+    def _in_reach(self, space: Callable[[], RoundSpace | None]) -> RoundSpace | None:
+        """Raises: TooLarge where no shape can be sought in it for the work that is allowed."""
+        self._require_affordable("rotated-laplace", "a search for a shape")
+        return space()
+
+    def _require_affordable(self, name: str, what: str) -> None:
+        sizes = Sizes.of(self.sensitivity)
+        own = f"{what} for {sizes.answers:,} answers in up to {sizes.dimensions:,} dimensions"
+        require_affordable(own, WORK_OF[name](sizes), self.options.work)
 
     @cached_property
     def _sums(self) -> NDArray[np.float64] | Exception:
-        return _attempt(lambda: best_sums(self.search_space, self.strategy))
+        def sought() -> NDArray[np.float64]:
+            self._require_affordable("strategy", "a search for sums")
+            return best_sums(self.search_space, self.strategy)
+
+        return _attempt(sought)
 
     @cached_property
     def _strategy(self) -> NDArray[np.float64] | Exception:

@@ -42,7 +42,7 @@ class Kind(Enum):
     UNEVEN_TABLES = "whole tables of counts, concentrated privacy, values that are not all equally far apart"
     """Built where all three hold, or when asked for; then as a shape."""
     BOXES = "very many counts in boxes"
-    """Built where more than 400 queries are all counts in boxes, under rules about single attributes; then as a shape.
+    """Built where queries outgrow a search for shapes and are all counts in boxes, under rules about single attributes.
     Named, it answers them as ``BoxQueries``, of which nothing is laid out."""
     CONCENTRATED_BOXES = "very many counts in boxes, concentrated privacy"
     """Built where both hold."""

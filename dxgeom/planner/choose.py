@@ -11,9 +11,10 @@ from dxgeom.errors import TooLarge, WrongArgument
 from dxgeom.kinds import registry
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.shapes.hulls import coordinate_bounds, require_norm_ball
+from dxgeom.mechanisms.shapes.strategy_program import outgrows_a_search
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.candidate_builder import FEW_BOXES, CandidateBuilder
+from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.candidate_names import candidate_names, error_alone
 from dxgeom.planner.comparing.comparison import CandidateComparison
@@ -93,7 +94,7 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
 
     Raises: as :func:`plan`.
     """
-    many = wish.mechanism == AUTO and queries.count > FEW_BOXES
+    many = wish.mechanism == AUTO and outgrows_a_search(queries.count)
     if many:
         from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
 

@@ -9,6 +9,7 @@ from typing import TypeAlias, final
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.mechanisms.shapes.hulls import FACETS
 from dxgeom.numeric.qhull import HullLimits
+from dxgeom.numeric.work import ALLOWED
 
 AUTO = "auto"
 """Every candidate is built, and the one with the smallest exact error is taken."""
@@ -40,7 +41,8 @@ class PlanOptions:
     ``mechanism``: the name of the candidate to take, or "auto". ``records``: the public number of records; None where
     nobody states it. ``published``: also build the published baselines. ``hull_limits``: when to give the exact hull
     up. ``coarse_facets``: how many facets the coarsened hull may have. ``progress``: told in words what is being built.
-    ``body``: a body of one's own to shape noise by, in answer units. ``quick``: only what is found at once.
+    ``body``: a body of one's own to shape noise by, in answer units. ``quick``: only what is found at once. ``work``:
+    multiplications that a search may take which cannot be cut short.
     """
 
     mechanism: str = AUTO
@@ -51,6 +53,7 @@ class PlanOptions:
     progress: Progress | None = field(default=None, repr=False)
     body: ConvexBody | None = field(default=None, repr=False)
     quick: bool = False
+    work: float = ALLOWED
 
     @property
     def facets(self) -> int:

@@ -10,11 +10,12 @@ from functools import wraps
 from types import NoneType
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar, final
 
-from dxgeom.arguments import WHOLE, pointing_elsewhere, require, require_function
+from dxgeom.arguments import NUMBER, WHOLE, pointing_elsewhere, require, require_function
 from dxgeom.errors import WrongArgument
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.mechanisms.shapes.hulls import FACETS
 from dxgeom.numeric.qhull import HullLimits
+from dxgeom.numeric.work import ALLOWED
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
@@ -33,13 +34,15 @@ class Search:
     unless named, the optimal scales are no worse. ``hull_limits``: when to give the exact hull up. ``coarse_facets``:
     how many facets the coarsened hull may have; more make its error smaller and its set-up longer. ``body``: a norm
     ball of one's own, in answer units with a coordinate for each query, in their order; the candidate ``body`` is its
-    noise, the body made as large or as small as the metric needs.
+    noise, the body made as large or as small as the metric needs. ``work``: how many multiplications a search may take
+    that cannot be cut short, as one for very many answers; 2e11, which is what it is left out, take about a minute.
     """
 
     published: bool = False
     hull_limits: HullLimits | None = field(default=None, repr=False)
     coarse_facets: int = FACETS
     body: ConvexBody | None = field(default=None, repr=False)
+    work: float = ALLOWED
 
     def __post_init__(self) -> None:
         limits = "give HullLimits(facets=…, seconds=…), or leave it out"
@@ -48,6 +51,9 @@ class Search:
         ball = "take one of dxgeom.geometry, as Box, Ellipsoid or HalfspacePolytope"
         require(self.body, (ConvexBody, NoneType), "body", ball)
         require(self.coarse_facets, WHOLE, "coarse_facets", "give a whole number such as 8000")
+        require(self.work, NUMBER, "work", "give a number of multiplications, such as 1e12")
+        if not self.work > 0:
+            raise WrongArgument(f"'work' is a positive number of multiplications, such as 1e12; found {self.work}")
 
 
 USUAL: Final = Search()

@@ -253,7 +253,7 @@ def test_no_option_of_a_plan_is_forgotten():
     told = set(inspect.signature(dx.plan).parameters) - {"metric", "queries"}
     assert OPTIONS.keys() | NO_LAW.keys() == told
     assert {one.name for one in fields(Wish)} == told
-    assert {one.name for one in fields(Search)} == {"published", "hull_limits", "coarse_facets", "body"}
+    assert {one.name for one in fields(Search)} == {"published", "hull_limits", "coarse_facets", "body", "work"}
 
 
 def test_the_facets_of_a_coarse_hull_change_the_fingerprint():
@@ -276,6 +276,7 @@ def test_each_option_that_changes_the_law_changes_the_fingerprint(name):
     [
         ("search", Search(published=True)),  # More candidates to be compared with.
         ("search", Search(hull_limits=HullLimits(seconds=50))),  # When the exact hull, the same one, is given up.
+        ("search", Search(work=1e6)),  # Which searches are made, where such a one is not dear.
         ("progress", len),
         ("spend", "1/2"),
     ],

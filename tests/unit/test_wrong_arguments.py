@@ -319,6 +319,7 @@ DOORS: dict[str, Door] = {
             "hull_limits": (3, "few", {"facets": 3}),
             "coarse_facets": (None, "few", 2.5, [3]),
             "body": NOT_A_BODY,
+            "work": (None, "much", [1], 0, -1e9, math.nan),
         },
     ),
     "plan_together": Door(

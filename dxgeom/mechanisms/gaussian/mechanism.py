@@ -26,6 +26,7 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.numeric.arrays import FITS
+from dxgeom.numeric.work import ALLOWED, require_affordable
 
 _PRIME: Final = 2**31 - 1
 _SEEN: Final = 4
@@ -140,8 +141,8 @@ def _whole(shares: NDArray[Any]) -> tuple[int, list[int]]:
 
 
 NAME: Final = "gaussian"
-LARGEST_DIMENSION: Final = 1000
-"""Beyond, a search for a covariance takes more than minutes."""
+_COVARIANCES: Final = 200
+"""So often a search multiplies two matrices of all dimensions, or inverts one, at the least."""
 _MOST_ENTRIES: Final = 1_500_000_000
 """Numbers of all differences together, which are held in memory twice."""
 _MARGINS: Final = (1e-14, 1e-12, 1e-10, 1e-7)
@@ -192,25 +193,32 @@ class GaussianSpace:
         return self.span.combinations
 
 
-def gaussian_space(sensitivity: Sensitivity, factors: NDArray[np.float64] | None, worst: bool) -> GaussianSpace | None:
-    """The space of a workload; None when no answer needs noise. ``factors`` (K,): what squared errors count.
+def gaussian_space(
+    sensitivity: Sensitivity, factors: NDArray[np.float64] | None, worst: bool, work: float = ALLOWED
+) -> GaussianSpace | None:
+    """The space of a workload; None when no answer needs noise. ``factors`` (K,): what squared errors count. ``work``:
+    multiplications that finding it, and then a covariance, may take.
 
-    Raises: TooLarge beyond 1,000 dimensions, or for differences too many to list.
+    Raises: TooLarge where they take more, or for differences too many to list.
     """
     if not np.any(sensitivity.of_each_query > 0):
         return None
-    if int(np.sum(sensitivity.of_each_query > 0)) > 4 * LARGEST_DIMENSION:
-        raise TooLarge(f"a covariance is sought for at most {4 * LARGEST_DIMENSION:,} noisy answers")
-    proved = sensitivity.proved
+    proved, noisy = sensitivity.proved, int(np.sum(sensitivity.of_each_query > 0))
+    kinds = len(proved.kinds.columns) if isinstance(proved, PairedChanges) else len(proved.bounds) + 1
+    elimination = float(noisy) ** 2 * min(noisy, kinds - 1)
+    require_affordable(f"which of {noisy:,} noisy answers follow from which others", elimination, work)
     if len(proved.bounds) * len(sensitivity.queries.names) > _MOST_ENTRIES:
         raise TooLarge(f"a covariance is sought for at most {_MOST_ENTRIES:,} numbers in all differences")
     span = _whole_span_of(proved) if isinstance(proved, PairedChanges) else exact_span_of(proved.differences)
-    if len(span.pivots) > LARGEST_DIMENSION:
-        raise TooLarge(
-            f"a covariance is sought in at most {LARGEST_DIMENSION} dimensions, these are {len(span.pivots)}"
-        )
+    what = f"a search for a covariance in {len(span.pivots):,} dimensions"
+    require_affordable(what, covariance_work(len(span.pivots)), work)
     costs = sensitivity.queries.float_steps * (1.0 if factors is None else np.sqrt(factors))
     return GaussianSpace(sensitivity, span, span.combinations.astype(np.float64) * costs[:, None], worst)
+
+
+def covariance_work(dimension: int) -> float:
+    """Multiplications that the search for a covariance takes at the least."""
+    return _COVARIANCES * float(dimension) ** 3
 
 
 @final

@@ -134,10 +134,6 @@ MOST_KEPT_ENTRIES = 2_000_000
 """Differences with more entries than this in all are kept as pairs of kinds of records,"""
 MOST_LISTED_ENTRIES = 20_000_000
 """and with more than this never listed."""
-MOST_PAIRED_QUERIES = 512
-"""No shape is sought for the tables of more queries than this, and their changes are kept in factors,"""
-SMALL_MATRIX = 1 << 22
-"""but where they have no more weights than this when laid out."""
 
 
 @final
@@ -358,11 +354,8 @@ def _ways(tables: WeightTables) -> tuple[Callable[[Metric, WeightTables], Change
     """What is tried, in this order."""
     if tables.count <= FEW_QUERIES:
         return (_one_by_one,)
-    flat = tables.is_matrix or tables.absent
-    small = flat or tables.count <= MOST_PAIRED_QUERIES or tables.count * tables.size <= SMALL_MATRIX
-    in_pairs = (_in_pairs,) if small else ()
     # So few have far fewer differences than pairs of kinds, where there are too many of these.
-    return (*in_pairs, _one_by_one) if tables.count <= MOST_LISTED_QUERIES else in_pairs
+    return (_in_pairs, _one_by_one) if tables.count <= MOST_LISTED_QUERIES else (_in_pairs,)
 
 
 def _one_by_one(metric: Metric, tables: WeightTables) -> ListedChanges | PairedChanges:

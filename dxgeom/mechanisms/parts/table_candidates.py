@@ -32,6 +32,7 @@ from dxgeom.mechanisms.parts.scales import (
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, SetFamily, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
+from dxgeom.mechanisms.shapes.strategy_program import outgrows_a_search
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.groups import Groups
@@ -136,7 +137,6 @@ def _ordered(
     return ordered
 
 
-_MANY: Final = 400
 _UPWARD: Final = 1 + 1e-9
 """Distances are rounded down; a bound needs them rounded up."""
 _LONGEST_DISTANCE: Final = 20.0
@@ -192,8 +192,8 @@ class MarginalSpace:
 
     @property
     def overlaps(self) -> bool:
-        """Whether some table is of two attributes or more, or there are very many answers."""
-        return len(self.family.levels) > 2 or sum(map(len, self.tables.queries)) > _MANY
+        """Whether some table is of two attributes or more, or answers are too many for a search to suit all of them."""
+        return len(self.family.levels) > 2 or outgrows_a_search(sum(map(len, self.tables.queries)))
 
     @property
     def optimal(self) -> bool:

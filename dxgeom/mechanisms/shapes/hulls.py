@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
-from dxgeom.errors import NotANormBall, TooLarge
+from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.hulls import SpannedSpace, coarse_polytope, independent_columns, span_of
 from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_differences
@@ -30,8 +30,8 @@ from dxgeom.mechanisms.linear.containment import hiding
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
-from dxgeom.mechanisms.shapes.round_spaces import LARGEST_DIMENSION, RoundSpace
-from dxgeom.mechanisms.shapes.strategy_program import loads_of
+from dxgeom.mechanisms.shapes.round_spaces import RoundSpace
+from dxgeom.mechanisms.shapes.strategy_program import MOST_POINTS, loads_of
 from dxgeom.metrics.changes import largest_first
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
@@ -110,8 +110,6 @@ BLOCK = 4
 """Dimensions of a block: larger hulls hold more of what is gained, and take much longer."""
 FACETS_OF_BLOCK = 2_000
 """Of a block; where its hull has more, it is coarsened."""
-_MOST_POINTS = 4_000
-"""Of the heaviest differences, that blocks are fitted to."""
 _GRID = 2.0**40
 _SHARE = 1e-12
 """A difference that asks a smaller share of its bound from a block does not shape that block."""
@@ -158,7 +156,7 @@ def block_hulls(space: RoundSpace, strategy: NDArray[np.float64]) -> AdditiveMec
     Raises: TooLarge, NotANormBall or CertificateRefused when some block has no provable hull.
     """
     # Whatever the basis loads little is well within every block's hull; what is not is found by the proof.
-    heaviest = np.sort(largest_first(loads_of(space.points, strategy), _MOST_POINTS))
+    heaviest = np.sort(largest_first(loads_of(space.points, strategy), MOST_POINTS))
     places, back = space.points[heaviest] @ strategy.T, np.asarray(np.linalg.inv(strategy))
     groups = _grouped(np.abs(places))
     used = np.stack([np.abs(places[:, group]).sum(axis=1) for group in groups], axis=1)
@@ -216,16 +214,14 @@ def body_mechanism(sensitivity: Sensitivity, body: ConvexBody) -> AdditiveMechan
     Guarantee: every generating difference is hidden, with all rounding errors counted against it: it is shown for the
     law that draws, by that law's own upper bounds on its norm. Of a polytope given by halfspaces the error is rounded
     up, of any other body it is exact up to the rounding of float64.
-    Raises: WrongArgument for what is no body; NotANormBall for a body
-    of another dimension, or one that is not symmetric; TooLarge beyond 512 queries that need noise, or where no law
-    draws the body's noise; CertificateRefused when no finite factor, or no envelope, can be proved.
+    Raises: WrongArgument for what is no body; NotANormBall for a body of another dimension, or one that is not
+    symmetric; TooLarge where no law draws the body's noise; CertificateRefused when no finite factor, or no envelope,
+    can be proved.
     """
     require_norm_ball(body, len(sensitivity.queries.names))
     noisy = sensitivity.of_each_query > 0
     if not np.any(noisy):
         return without_noise("body", sensitivity)
-    if np.sum(noisy) > LARGEST_DIMENSION:
-        raise TooLarge(f"a body of one's own shapes the noise of at most {LARGEST_DIMENSION} queries")
     in_steps = np.diag(1 / sensitivity.queries.float_steps)[noisy]
     law = hiding(k_norm_noise(body), in_steps, sensitivity.proved, noisy)
     return AdditiveMechanism("body", sensitivity, law, DiagonalMixing(noisy))

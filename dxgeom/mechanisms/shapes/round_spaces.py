@@ -128,9 +128,8 @@ def _ellipsoids(points: NDArray[np.float64], rounds: int) -> Iterator[_Ellipsoid
         weights /= weights.sum()
 
 
-LARGEST_DIMENSION = 512
-"""Beyond, a search for a shape takes minutes."""
 LARGEST_WORKLOAD = 20_000_000
+"""Entries of all differences together: what is made of them takes a gigabyte."""
 _FIRST = 100
 _UNREACHED = 1e-9
 """Directions in which the differences reach this little, next to the furthest, are left out of the search."""
@@ -215,14 +214,12 @@ def round_space(sensitivity: Sensitivity, weights: NDArray[np.float64] | None = 
     """The round space of a workload, or None when no answer needs noise.
 
     Args: ``weights`` (K,): what a squared error of each answer counts, positive; all 1 when left out.
-    Raises: TooLarge beyond 512 queries that need noise, or differences too many to look at.
+    Raises: TooLarge for differences too many to hold in memory several times.
     """
     scales = sensitivity.of_each_query
     noisy = scales > 0
     if not np.any(noisy):
         return None
-    if np.sum(noisy) > LARGEST_DIMENSION:
-        raise TooLarge(f"a shape is sought for at most {LARGEST_DIMENSION} queries at once")
     shaping = sensitivity.shaping
     if shaping.differences.size > LARGEST_WORKLOAD:
         raise TooLarge(f"a shape is sought for differences of at most {LARGEST_WORKLOAD:,} entries in all")

@@ -154,9 +154,9 @@ def _without_idle(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDA
 Kind: TypeAlias = Literal["cells", "blocks"]
 """Cells and their sums over attributes; or also over blocks of 2, 4, 8, … neighbouring classes of an attribute."""
 
-MOST_CELLS = 4096
-"""Workloads that tell more classes of records apart are not looked at."""
 MOST_ENTRIES = 8_000_000
+"""Numbers of all weights, or of all sums, over the classes of records that a workload tells apart: of each matrix 64
+megabytes, and as many products as these for each dimension."""
 _DETERMINED = 1e-6
 """Relative: what the answers do not determine this well is not asked."""
 
@@ -173,14 +173,15 @@ def determined_rows(space: RoundSpace, kind: Kind) -> NDArray[np.float64]:
     tables = space.sensitivity.queries.tables.tables
     sizes = {axis: int(own.max()) + 1 for table in tables for axis, own in zip(table.axes, table.classes, strict=True)}
     nothing = np.empty((0, space.dimension))
-    if math.prod(sizes.values()) > MOST_CELLS:
+    answers = len(space.noisy)
+    if math.prod(sizes.values()) * answers > MOST_ENTRIES:
         return nothing
     tables = on_shared_classes(tables)
     sizes = {axis: int(own.max()) + 1 for table in tables for axis, own in zip(table.axes, table.classes, strict=True)}
     cells = math.prod(sizes.values())
     chosen = {axis: _parts(axis, size, kind) for axis, size in sizes.items()}
     count = sum(math.prod(len(chosen[axis]) + 1 for axis in table.axes) for table in tables)
-    if cells > MOST_CELLS or count * cells > MOST_ENTRIES:
+    if max(count, answers) * cells > MOST_ENTRIES:
         return nothing
     weights = _over_cells(tables, sizes)[space.noisy] / space.scales[:, None]
     places = space.back @ (weights - weights.mean(axis=1, keepdims=True))

@@ -155,7 +155,8 @@ WORK = 1e10
 """Multiplications to spend: some seconds at most, the same on every machine."""
 MOST_POINTS = 4_000
 _MOST_NUMBERS = 300_000
-"""A round looks at the points of largest load, so many of them, and with so many numbers in all."""
+"""A round fits the points of largest load, so many, and with so many numbers in all: what it finds is checked on
+all, and lighter ones join in the next."""
 _ENTRIES_PER_BLOCK = 4_000_000
 
 
@@ -230,8 +231,28 @@ def spread_of(strategy: NDArray[np.float64]) -> float:
 
 def heaviest_points(points: NDArray[np.float64], strategy: NDArray[np.float64]) -> NDArray[np.float64]:
     """The points of largest load, 4 000 at most, and fewer in more than thirty dimensions."""
-    count = min(MOST_POINTS, max(_MOST_NUMBERS // points.shape[1], 4 * points.shape[1]))
+    count = points_looked_at(points.shape[1])
     return np.asarray(points[np.argsort(-loads_of(points, strategy), kind="stable")[:count]])
+
+
+def points_looked_at(dimension: int) -> int:
+    """How many of the points a round looks at; the others are turned once, and join where they are heavier."""
+    return min(MOST_POINTS, max(_MOST_NUMBERS // max(dimension, 1), 4 * dimension))
+
+
+def fewest_steps_work(rows: int, dimension: int) -> float:
+    """Multiplications of :func:`improved_strategy` for so many rows where its work is spent at once."""
+    return len(_SHARPNESS) * _FEWEST_STEPS * _of_a_step(rows, dimension, points_looked_at(dimension))
+
+
+def outgrows_a_search(answers: int) -> bool:
+    """Whether a search for a shape of so many answers spends all of its work on its fewest steps: then noise in parts
+    that answers share may be better, and it is looked whether they are tables or boxes."""
+    return fewest_steps_work(answers, answers) > WORK
+
+
+def _of_a_step(rows: int, dimension: int, points: int) -> float:
+    return 4.0 * rows * dimension * (dimension + points)
 
 
 def _quasi_newton(
@@ -269,6 +290,6 @@ def _quasi_newton(
         push = (values / smooth * (2 * powers / loads / total)[:, None]).T @ here
         return np.log(spread) + 2 * (np.log(top) + np.log(total) / sharpness), (pull + push).ravel()
 
-    steps = int(work / (4 * count * size * (size + len(points))))
+    steps = int(work / _of_a_step(count, size, len(points)))
     found = descend(height, columns.ravel(), max(_FEWEST_STEPS, min(steps, most)))
     return np.asarray(found.reshape(count, size) @ triangle)

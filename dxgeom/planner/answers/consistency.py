@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,9 @@ from dxgeom.planner.answers.exact_projection import (
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.universe.decimals import NotANumber, exact
 
-LARGEST = 300
-"""More answers than this would take minutes in exact rationals."""
+_EXACT: Final = 1e9
+"""Products of exact rationals, of which a second makes some 30 million: what takes more is refused before anything is
+spent."""
 _WEIGHT_BITS = 10
 
 
@@ -117,8 +118,12 @@ def consistent_answers(
 
 def require_few(answers: int) -> None:
     """Raises: TooLarge when so many answers are not made consistent."""
-    if answers > LARGEST:
-        raise TooLarge(f"answers are made consistent up to {LARGEST} at once, this release has {answers:,}")
+    work = float(answers) ** 3
+    if work > _EXACT:
+        raise TooLarge(
+            f"to make {answers:,} answers consistent takes about {work:.2g} exact products, and at most {_EXACT:.2g} "
+            "are made: release fewer at once"
+        )
 
 
 @final

@@ -227,7 +227,10 @@ def in_boxes_instead(
     """
     if not isinstance(found, TooLarge) and (found.interrupted is not None or not _boxes_left_out(found)):
         return None
-    if options != PlanOptions(progress=options.progress, quick=options.quick) or len(queries.by_measure) > 1:
+    if (
+        options != PlanOptions(progress=options.progress, quick=options.quick, work=options.work)
+        or len(queries.by_measure) > 1
+    ):
         return None
     if isinstance(errors, Mapping):
         unknown = [name for name in errors if name not in queries.names]

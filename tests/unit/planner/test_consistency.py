@@ -174,12 +174,17 @@ def test_weights_that_are_no_integers_are_not_rounded():
 
 def test_too_many_answers_are_refused():
     metric = dx.verify_metric([[0, 1], [1, 0]])
-    queries = dx.LinearQueries.from_matrix([f"q{k}" for k in range(301)], [[k + 1, 0] for k in range(301)])
-    release = dx.plan(metric, queries, mechanism="epsilon-dp").release(
-        np.array([6, 3]), ledger=":memory:", spend=1, insecure_test_seed=0
-    )
-    with pytest.raises(TooLarge, match="300"):
-        release.consistent()
+    for number in (301, 1001):
+        queries = dx.LinearQueries.from_matrix([f"q{k}" for k in range(number)], [[k + 1, 0] for k in range(number)])
+        release = dx.plan(metric, queries, mechanism="epsilon-dp").release(
+            np.array([6, 3]), ledger=":memory:", spend=1, insecure_test_seed=0
+        )
+        if number == 301:
+            values = release.consistent().exact_values
+            assert all(value == values[0] * (place + 1) for place, value in enumerate(values))
+            continue
+        with pytest.raises(TooLarge, match=r"1,001 answers consistent takes about 1e\+09 exact products"):
+            release.consistent()
 
 
 @pytest.mark.parametrize("name", ["laplace", "ellipsoid"])
