@@ -17,13 +17,20 @@ _SHOWING: Final = "dxgeom.report.showing"
 
 
 class Displayed(ABC):  # noqa: B024 - it says only how it is shown
-    """Something that is shown in a line, and as tables in notebooks."""
+    """Something that is shown in a line, printed as a screen, and shown as tables in notebooks."""
 
     def __repr__(self) -> str:
         return str(import_module(_SHOWING).brief(self))
 
+    def __str__(self) -> str:
+        return str(import_module(_SHOWING).screen_for(self))
+
     def _repr_html_(self) -> str:
         return str(import_module(_SHOWING).fragment_for(self))
+
+    def in_full(self) -> Any:
+        """All that there is to show, as a document: with ``lines()`` and ``html()``, and to be saved."""
+        return import_module(_SHOWING).document_for(self)
 
 
 class Pictured(Displayed, ABC):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from dxgeom.cli.options import CertificateOption, Format, FormatOption, PolicyFile, table_of
-from dxgeom.cli.terminal import Outcome, check_new, print_json, print_lines, refusals
+from dxgeom.cli.options import AllOption, CertificateOption, Format, FormatOption, PolicyFile, table_of
+from dxgeom.cli.terminal import Outcome, check_new, print_json, print_lines, print_screen, refusals
 from dxgeom.errors import DataError
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def check(
     certificate: CertificateOption = None,
     output: FormatOption = Format.text,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Also say in which form each attribute's distances are computed, and why.")
+        bool, typer.Option("--explain", help="All, and in which form each attribute's distances are computed, and why.")
     ] = False,
     table: Annotated[
         Any,  # a path, or the URL of a table on a server
@@ -51,19 +50,20 @@ def check(
         ),
     ] = None,
     quiet_data: Annotated[bool, typer.Option("--quiet-data", help="Of a table say only whether it fits.")] = False,
+    everything: AllOption = False,
 ) -> None:
     """Check a policy and say what it amounts to, or whether a table fits it.
 
-    Prints the number of record types, how far apart the values of each attribute are, a worked sentence for each rule,
-    what the rules tighten or leave unprotected, and why the result is a metric. All mistakes are reported at once.
-    With a table it prints instead which rows a release would refuse, why, and the lines to add, for your eyes only; the
-    exit code is 1 if there are any.
+    Prints how far each rule lets odds move, what is assumed of people, and what nothing hides. With --all also how far
+    apart the values of each attribute are, a worked sentence for each rule, what the rules tighten, and why the result
+    is a metric. All mistakes are reported at once. With a table it prints instead which rows a release would refuse,
+    why, and the lines to add, for your eyes only; the exit code is 1 if there are any.
 
     \b
     Example:
       dxgeom check policies/clinic/policy.yaml
     """
-    with refusals(output):
+    with refusals(output, everything=everything):
         from dxgeom.policy.policy import load_policy
 
         if certificate is not None:
@@ -81,8 +81,12 @@ def check(
         forms = loaded.forms() if explain else ()
         if output is Format.json:
             print_json({**review.as_dict(), **({"forms": [form.as_dict() for form in forms]} if explain else {})})
-        else:
+        elif everything or explain:
             print_lines([*review.lines(), *(["", "forms", *(f"  {form}" for form in forms)] if explain else [])])
+        else:
+            from dxgeom.report.short_policy import policy_screen
+
+            print_screen(policy_screen(loaded, review))
 
 
 def _check_table(policy: Policy, table: Path | str, output: Format, quiet: bool) -> None:
@@ -105,18 +109,9 @@ def _check_table(policy: Policy, table: Path | str, output: Format, quiet: bool)
         if output is Format.json:
             print_json(page.as_dict())
         else:
-            print_lines([_shown(line) for line in page.lines()])
+            print_lines(page.lines())
     if not fit.fits:
         raise typer.Exit(Outcome.REFUSED)
-
-
-def _shown(line: str) -> str:
-    """A line as the stream can show it."""
-    try:
-        line.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        return line.replace("▲", "[!]")
-    return line
 
 
 def _require_filled_in(policy: Path) -> None:

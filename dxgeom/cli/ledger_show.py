@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -23,14 +23,24 @@ from dxgeom.cli.ledgers import (
     receipt_text,
     state_of,
 )
-from dxgeom.cli.options import TableFormat, TableFormatOption, require_shown
-from dxgeom.cli.terminal import begun_file, print_csv, print_json, print_lines, print_parts, print_table, refusals
+from dxgeom.cli.options import AllOption, TableFormat, TableFormatOption, require_shown
+from dxgeom.cli.terminal import (
+    begun_file,
+    print_csv,
+    print_json,
+    print_lines,
+    print_parts,
+    print_screen,
+    print_table,
+    refusals,
+)
 from dxgeom.errors import LedgerError, UnsupportedCombination
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
+    from dxgeom.document.document import Document
     from dxgeom.ledger.history import History
-    from dxgeom.planner.answers.tables import Listed
+    from dxgeom.planner.answers.tables import AnswerPart, Listed
 
 
 SYNTHESIS, DATABASE = "synthesize", "small_database"
@@ -117,6 +127,7 @@ def show(
             help="Write the entry's synthetic records, or else its answers, to this new file: .csv or .parquet.",
         ),
     ] = None,
+    everything: AllOption = False,
     output: TableFormatOption = TableFormat.text,
 ) -> None:
     """Show a ledger's entries and what is left, or the answer of one entry again, at no cost.
@@ -130,16 +141,22 @@ def show(
       dxgeom ledger show privacy.db --entry 3 --format csv
     """
     require_shown(output)
-    with refusals(output):
+    with refusals(output, everything=everything):
         from dxgeom.ledger.history import read_answer, read_ledger
 
         history = read_ledger(ledger)
         if target is not None:
             _write(history, ledger, entry, target)
         elif entry is None:
+            if output is TableFormat.text and not everything:
+                print_screen(_screen(history))
+                return
             _SHOW[output](history)
         else:
             answer = read_answer(ledger, entry)
+            if output is TableFormat.text and not everything and _parts(answer):
+                print_screen(_entry_screen(history, entry, answer))
+                return
             _SHOW_ENTRY[output](history, entry, answer)
 
 
@@ -164,6 +181,73 @@ def _write(history: History, ledger: str, entry: int | None, target: Path) -> No
             write(lambda file: write_batches(iter([columns]), file, target.suffix))
     rows = len(next(iter(columns.values()), []))
     print_lines([f"{rows:,} {'records' if made else 'answers'} written to {target}"])
+
+
+_MOST_ENTRIES: Final = 12
+"""So many entries are shown, the last ones."""
+
+
+def _screen(history: History) -> Document:
+    """What is left, and the last entries."""
+    from dxgeom.document.document import Document, Paragraph, Section, ShownColumn, ShownTable
+
+    figures = [ShownColumn(title, figures=True) for title in ("budget", "spent", "left")]
+    accounts = [
+        (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
+        for number, edition, spent, remaining in left(history)
+    ]
+    cap = history.data_set.budget
+    said = [f"Together: {one}." for one in history.together]
+    said += [] if cap is None else [f"The budget for all policies together is {plain(cap)}."]
+    said += ["Squares of spends add up."] if history.privacy_measure.squares else []
+    said += [f"{len(history.allotments):,} allotments: --all"] if history.allotments else []
+    table = ShownTable("What is left", (ShownColumn("policy"), *figures), tuple(accounts))
+    sections = [Section(0, "", (table, *map(Paragraph, said)))]
+    rows = tuple(
+        (
+            f"{one.number}  {one.time_utc[:10]}  {_whose(history, one.account, one.edition)}"
+            f"  {brief_text(one.purpose)}",
+            plain(one.spend),
+            plain(one.remaining),
+            state_of(history, one.number),
+        )
+        for one in history.entries[-_MOST_ENTRIES:]
+    )
+    earlier = len(history.entries) - len(rows)
+    more = (Paragraph(f"and {earlier:,} earlier: --all"),) if earlier else ()
+    columns = (
+        ShownColumn("entry"),
+        *(ShownColumn(title, figures=True) for title in ("spend", "left")),
+        ShownColumn("state"),
+    )
+    if rows:
+        sections.append(Section(0, "", (ShownTable("Entries", columns, rows), *more)))
+    heading, _, whose = about(history).partition(" ")
+    return Document(heading, whose, "", (), tuple(sections), last_seal(history) or "")
+
+
+def _entry_screen(history: History, number: int, answer: bytes | None) -> Document:
+    """An entry's answers again, what they cost and what was left then."""
+    from dxgeom.document.document import Document, Paragraph, Section
+    from dxgeom.report.short_release import answer_sections, bars_in_words, labels_of_stated
+
+    one, parts = history.entries[number - 1], _parts(answer)
+    bars = bars_in_words(parts)
+    spent = f"{bars}Spent {plain(one.spend)}; {plain(one.remaining)} was left then."
+    said = [spent, *([f"▲ {one.warning}"] if one.warning else []), "More: --all"]
+    purpose = f", for {brief_text(one.purpose)}" if one.purpose else ""
+    title = f"{_whose(history, one.account, one.edition)}, {one.time_utc[:16].replace('T', ' ')}{purpose}"
+    stated = history.documents.get(one.account)
+    labels = None if stated is None else labels_of_stated(stated)
+    sections = (*answer_sections(parts, labels), Section(0, "", tuple(map(Paragraph, said))))
+    return Document(f"entry {number}", title, "", (), sections, one.plan_fingerprint)
+
+
+def _parts(answer: bytes | None) -> tuple[AnswerPart, ...]:
+    """The answers as tables; none where they make none."""
+    from dxgeom.planner.answers.tables import known_parts
+
+    return known_parts(_document(answer))
 
 
 def _show_text(history: History) -> None:
@@ -256,10 +340,7 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         "",
     ]
     print_lines(lines)
-    from dxgeom.planner.answers.tables import known_parts
-
-    document = _document(answer)
-    parts = known_parts(document)
+    document, parts = _document(answer), _parts(answer)
     if parts:
         print_lines(print_parts(parts))
     elif answer is not None:

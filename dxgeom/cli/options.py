@@ -140,6 +140,9 @@ CertificateOption: TypeAlias = Annotated[
 FormatOption: TypeAlias = Annotated[
     Format, typer.Option("--format", help="'json' writes one JSON document to standard output, for mistakes too.")
 ]
+AllOption: TypeAlias = Annotated[
+    bool, typer.Option("--all", help="Show everything, and of mistakes every one: not only what fits on a screen.")
+]
 TableFormatOption: TypeAlias = Annotated[
     TableFormat,
     typer.Option(

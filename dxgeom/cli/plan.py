@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
 from dxgeom.cli.options import (
+    AllOption,
     CoarseFacetsOption,
     ErrorOption,
     Format,
@@ -32,11 +33,14 @@ from dxgeom.cli.terminal import (
     print_error,
     print_json,
     print_lines,
+    print_screen,
     print_table,
     print_warnings,
     refusals,
+    screen_width,
 )
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.planner.overview import PlanOverview
@@ -78,21 +82,23 @@ def plan(
     level: LevelOption = 0.95,
     target: TargetOption = None,
     diff: DiffOption = False,
+    everything: AllOption = False,
     output: FormatOption = Format.text,
 ) -> None:
     """Plan how to answer queries, and say how exact the answers will be. Reads no data and spends nothing.
 
-    Prints every mechanism that was considered with its predicted error, the one chosen and why, what to expect of each
-    answer, and how far from the best possible this is. Of several queries files it says what each has to spend, so that
-    all wanted errors are met at the least cost; --spend is then for all together. Control-C ends the search with the
-    best that was finished, marked so, in the file of --output too; the exit code is then 130.
+    Prints what to expect of each answer, which are of no use and what would help, and how far from the best possible
+    this is. With --all also every mechanism that was considered with its predicted error, and why one was chosen. Of
+    several queries files it says what each has to spend, so that all wanted errors are met at the least cost; --spend
+    is then for all together. Control-C ends the search with the best that was finished, marked so, in the file of
+    --output too; the exit code is then 130.
 
     \b
     Example:
       dxgeom plan policies/adult/policy.yaml policies/adult/queries.yaml --spend 0.25 --output plan.json
       dxgeom plan --diff plan.json newer.json
     """
-    with refusals(output):
+    with refusals(output, everything=everything):
         if diff and len(queries) == 1:
             _print_differences(policy, queries[0], output)
             return
@@ -102,7 +108,33 @@ def plan(
             return
         said: dict[str, Any] = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
         said |= {"errors": errors_of(error), "published": published, "quick": quick}
-        _plan_one(policy, queries[0], records, spend, said, level, target, output)
+        _plan_one(policy, queries[0], records, spend, said, level, target, _Shown(output, everything or published))
+
+
+class _Shown(NamedTuple):
+    """How a plan is printed, and whether all of it."""
+
+    output: Format
+    everything: bool
+
+
+def _next(policy: Path, queries: Path, read: Policy) -> list[str]:
+    """The command that releases it, for a quarter of the budget."""
+    words = [
+        "next: dxgeom release",
+        str(policy),
+        "TABLE",
+        str(queries),
+        f"--ledger FILE --spend {plain(read.budget / 4)}",
+    ]
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + len(word) + 3 > screen_width():
+            lines[-1] += " \\"
+            lines.append(f"        {word}")
+        else:
+            lines[-1] += f" {word}"
+    return lines
 
 
 def _plan_one(
@@ -113,14 +145,20 @@ def _plan_one(
     options: dict[str, Any],
     level: float,
     target: Path | None,
-    output: Format,
+    shown: _Shown,
 ) -> None:
     if target is not None:
         check_new(target)
     chosen, compiled = planned(policy, queries, records, spend=spend, **options)
     kept = {} if target is None else _saved(chosen, target, compiled, spend)
     seek_bound(chosen)
-    _show(chosen.overview(spend, level), output, kept)
+    if shown.output is Format.json or shown.everything:
+        _show(chosen.overview(spend, level), shown.output, kept)
+    else:
+        from dxgeom.report.short_plan import plan_screen
+
+        print_screen(plan_screen(chosen, chosen.spend_of_figures(spend), level, compiled))
+        print_lines([f"{name:<7} {said}" for name, said in kept.items()] or _next(policy, queries, compiled))
     if chosen.interrupted is not None:
         print_error("interrupted; this is the best plan that was finished")
         raise typer.Exit(Outcome.INTERRUPTED)

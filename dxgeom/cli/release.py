@@ -6,11 +6,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
 import typer
 
 from dxgeom.cli.options import (
+    AllOption,
     AllotmentOption,
     CoarseFacetsOption,
     ErrorOption,
@@ -52,6 +53,7 @@ from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.metrics.verification import VerifiedMetric
+    from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
     from dxgeom.policy.policy import Policy
 
@@ -148,6 +150,7 @@ def release(
     written: ReleaseOutputOption = None,
     public: PublicOption = None,
     rehearse: RehearseOption = False,
+    everything: AllOption = False,
     output: TableFormatOption = TableFormat.text,
 ) -> None:
     """Answer queries about a table privately, once, and charge the ledger.
@@ -165,8 +168,8 @@ def release(
     """
     require_shown(output)
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
-    agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint))
-    with refusals(output):
+    agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint, everything))
+    with refusals(output, everything=everything):
         how = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets, "quick": quick}
         ready = None
         if book is not None:
@@ -176,11 +179,26 @@ def release(
             ready = partial(_require_ready, policy, data, book, read)
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, ready, mechanism=mechanism, **how)
         agreement.check(chosen, amount)
+        _name_useless(chosen, amount, level)
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:
             kept = {**_reading(drop_outside, count_column, quiet_data), "purpose": purpose, "id": key}
             draw = partial(chosen.release, str(data), ledger=book, spend=amount, allotment=allotment, **kept)
         _draw_and_show(draw, agreement, output, written, public, _table_of(chosen, written))
+
+
+_MOST_NAMED: Final = 3
+
+
+def _name_useless(plan: Plan, spend: Fraction, level: float) -> None:
+    """What is of no use at this spend, on standard error before anything is spent."""
+    from dxgeom.report.usefulness import useless_of
+
+    found = useless_of(plan, spend, level)
+    for one in found[:_MOST_NAMED]:
+        print_error(f"advice: '{one.name}' is {one.note}")
+    if len(found) > _MOST_NAMED:
+        print_error(f"advice: so are {len(found) - _MOST_NAMED:,} more; 'dxgeom plan' names them")
 
 
 _Read: TypeAlias = tuple[str | None, bool] | None

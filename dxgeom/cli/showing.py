@@ -23,6 +23,7 @@ from dxgeom.cli.terminal import (
     print_error,
     print_lines,
     print_parts,
+    print_screen,
     print_table,
     unshown,
 )
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.consistency import ConsistentAnswers
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
+    from dxgeom.policy.resolve.labels import PolicyLabels
 
 
 ConsistentOption: TypeAlias = Annotated[
@@ -49,10 +51,11 @@ IntegersOption: TypeAlias = Annotated[
 
 
 class Bars(NamedTuple):
-    """The confidence of error bars, and whether all hold at once."""
+    """The confidence of error bars, whether all hold at once, and whether everything is shown beside them."""
 
     level: float
     joint: bool
+    everything: bool = False
 
 
 @final
@@ -179,7 +182,8 @@ def write_answer_table(released: Release[Any], bars: Bars, target: BinaryIO, suf
     from dxgeom.engines.answer_frames import write_batches
 
     batches = released.answer.batches(bars.level, joint=bars.joint)
-    write_batches((_marked_rows(released, batch) for batch in batches), target, suffix)
+    labels = _labels(released)
+    write_batches((_marked_rows(released, _labelled(batch, labels)) for batch in batches), target, suffix)
 
 
 def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: str) -> None:
@@ -189,6 +193,27 @@ def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: s
 
     answers = released.answer[task] if task else released.answer
     write_batches(iter([_marked_rows(released, answers.record_columns)]), target, suffix)
+
+
+def _labels(released: Release[Any]) -> PolicyLabels | None:
+    """What readers see groups called, where the policy says so."""
+    from dxgeom.report.short_release import policy_of
+
+    policy = policy_of(released)
+    return policy.labels if policy is not None and policy.labels else None
+
+
+def _labelled(columns: Mapping[str, Any], labels: PolicyLabels | None) -> Mapping[str, Any]:
+    """The columns of a table, and behind them what readers see each answer called, where that differs."""
+    if labels is None:
+        return columns
+    from dxgeom.numeric.columns import plain_columns
+    from dxgeom.planner.answers.tables import AnswerTable
+    from dxgeom.report.short_release import labelled
+
+    said = {name: [*cells] for name, cells in plain_columns(columns).items()}
+    called = labelled(AnswerTable("query", said), labels)
+    return columns if called == said.get("name") else {**columns, "label": called}
 
 
 def _marked_rows(released: Release[Any], columns: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -210,14 +235,20 @@ def print_answer_table(released: Release[Any], bars: Bars, output: TableFormat) 
 def _print_csv(released: Release[Any], bars: Bars) -> None:
     from dxgeom.numeric.columns import plain_columns
 
+    labels = _labels(released)
     for number, batch in enumerate(released.answer.batches(bars.level, joint=bars.joint)):
-        table = plain_columns(_marked_rows(released, batch))
+        table = plain_columns(_marked_rows(released, _labelled(batch, labels)))
         print_csv(tuple(table), zip(*table.values(), strict=True), headed=not number)
 
 
 def _print(released: Release[Any], bars: Bars) -> None:
     from dxgeom.planner.answers.tables import parts_of
+    from dxgeom.report.short_release import release_screen
 
+    if not bars.everything:
+        margin = len(REHEARSAL) + 2 if released.rehearsal else 0
+        print_screen(release_screen(released, bars.level, joint=bars.joint), margin)
+        return
     dropped = f"; left out as outside the universe: {released.dropped:,}" if released.dropped else ""
     records = "records" if released.people is None else released.people.records_are
     counted = f"the number of {records} is private" if released.records is None else f"{released.records:,} {records}"

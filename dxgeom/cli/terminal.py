@@ -11,6 +11,7 @@ import errno
 import io
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,6 +27,7 @@ from dxgeom.errors import (
     AlreadyCharged,
     BudgetExceeded,
     DataError,
+    Diagnostic,
     DxgeomError,
     FileMistakes,
     NotAMetric,
@@ -33,13 +35,18 @@ from dxgeom.errors import (
     file_errors,
 )
 from dxgeom.numeric.json_text import jsonable
+from dxgeom.wording.signs import in_encoding
 
 if TYPE_CHECKING:
+    from dxgeom.document.document import Document
     from dxgeom.planner.answers.tables import AnswerPart
     from dxgeom.policy.policy import Policy
 
 
 _GAP = "  "
+_NARROWEST, _WIDEST = 40, 120
+_MOST_LINES = 6
+"""Of an error so many lines are shown."""
 
 
 def print_lines(lines: Sequence[str]) -> None:
@@ -49,6 +56,22 @@ def print_lines(lines: Sequence[str]) -> None:
         heading = bold and below.startswith(" ") and not line.startswith(" ")
         shown = printable(line)
         typer.echo(typer.style(shown, bold=True) if heading else shown, file=sys.stdout)
+
+
+def print_screen(document: Document, margin: int = 0) -> None:
+    """A short document, as wide as the terminal but for a margin, in what its encoding has."""
+    lines = document.lines(screen_width() - margin, sys.stdout.encoding or "utf-8")
+    sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
+
+
+def screen_width() -> int:
+    """How wide lines may be: as COLUMNS says, else as the terminal is, else 80; from 40 to 120."""
+    from dxgeom.document.plain_text import WIDTH
+
+    said = os.environ.get("COLUMNS", "")
+    asked = int(said) if said.isdecimal() else 0
+    width = asked or (shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH)
+    return max(_NARROWEST, min(width, _WIDEST))
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -87,7 +110,7 @@ def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, headed: 
 
 def print_error(message: str) -> None:
     """A message on standard error."""
-    sys.stderr.write(printable(message) + "\n")
+    sys.stderr.write(printable(message, sys.stderr) + "\n")
 
 
 def print_warnings(policy: Policy) -> None:
@@ -109,11 +132,13 @@ def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def printable(text: str) -> str:
-    """The text without characters that could steer a terminal; they are shown by their codes."""
-    return "".join(
+def printable(text: str, stream: Any = None) -> str:
+    """The text without characters that could steer a terminal, which are shown by their codes, and with signs of ours
+    that the stream has not in ASCII; left out, standard output."""
+    plain = "".join(
         character if character.isprintable() or character == "\n" else f"\\x{ord(character):02x}" for character in text
     )
+    return in_encoding(plain, getattr(stream or sys.stdout, "encoding", None) or "utf-8")
 
 
 def _print_folded(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -162,15 +187,16 @@ def outcome_of(error: DxgeomError) -> Outcome:
 
 
 @contextmanager
-def refusals(output: Format | TableFormat) -> Iterator[None]:
+def refusals(output: Format | TableFormat, *, everything: bool | None = None) -> Iterator[None]:
     """Turns what ends a command into a message on standard error and the exit code of its outcome.
 
-    With JSON the same goes to standard output as ``{"error": …}``. Any other exception is a bug and stays visible.
+    A message has at most six lines, unless ``everything`` is asked for; None where a command has no such option. With
+    JSON the same goes to standard output as ``{"error": …}``. Any other exception is a bug and stays visible.
     """
     try:
         yield
     except DxgeomError as error:
-        print_error(_message(error))
+        print_error(_message(error, everything))
         if output.value == Format.json.value:
             print_json({"error": {**error_dict(error), "exit_code": int(outcome_of(error))}})
         raise typer.Exit(outcome_of(error)) from error
@@ -194,11 +220,30 @@ def error_dict(error: DxgeomError) -> dict[str, Any]:
     return document
 
 
-def _message(error: DxgeomError) -> str:
+def _message(error: DxgeomError, everything: bool | None) -> str:
+    """What is said of an error: all of it, or so many mistakes as fit, and how many more there are."""
+    whole = f"{error}\n{_count(len(error.diagnostics))}" if isinstance(error, FileMistakes) else f"error: {error}"
+    lines = whole.splitlines()
+    if everything or len(lines) <= _MOST_LINES:
+        return whole
+    way = "--format json lists every one" if everything is None else "--all shows every one"
     if not isinstance(error, FileMistakes):
-        return f"error: {error}"
-    found = len(error.diagnostics)
-    return f"{error}\n{found} mistake{'s' if found != 1 else ''}"
+        more = len(lines) - _MOST_LINES + 1
+        return "\n".join([*lines[: _MOST_LINES - 1], f"  and {more:,} more lines: {way}"])
+    found = error.diagnostics
+    shown = [f"{_place(one)}: {one.code}: {one.message}" for one in found[: _MOST_LINES - 1]]
+    remedies = [*dict.fromkeys(one.advice for one in found if one.advice)]
+    if len(found) < _MOST_LINES - 1 and len(remedies) == 1:
+        shown.append(f"    {remedies[0]}")
+    return "\n".join([*shown, f"{_count(len(found))}: {way}, with its line and what to do"])
+
+
+def _count(mistakes: int) -> str:
+    return f"{mistakes:,} mistake{'s' if mistakes != 1 else ''}"
+
+
+def _place(one: Diagnostic) -> str:
+    return f"{one.file}: {one.path}" if one.path else f"{one.file}:{one.line}:{one.column}"
 
 
 def print_parts(parts: Sequence[AnswerPart]) -> list[str]:

@@ -215,11 +215,14 @@ class Document:
 
         return fragment_of(self)
 
-    def lines(self) -> list[str]:
-        """The document as lines of text, 80 characters wide; of pictures what they show in words."""
+    def lines(self, width: int = 80, encoding: str = "utf-8") -> list[str]:
+        """The document as lines of text of at most this width, in this encoding; of pictures what they show in words.
+
+        Signs of ours that the encoding has not are written in ASCII.
+        """
         from dxgeom.document.plain_text import lines_of
 
-        return lines_of(self)
+        return lines_of(self, width, encoding)
 
     def as_dict(self) -> dict[str, Any]:
         """The document ready for JSON."""

@@ -17,6 +17,7 @@ from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.policy.lower.blocks import MetricDescription, describe
 from dxgeom.policy.lower.connectivity import Unprotected, check_connected
 from dxgeom.policy.lower.lowered import lower
+from dxgeom.policy.resolve.labels import PolicyLabels, labels_of
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.mistakes import Mistakes
@@ -62,6 +63,16 @@ class Policy(Pictured):
     def name(self) -> str:
         """The policy's name."""
         return self.resolved.name
+
+    @cached_property
+    def labels(self) -> PolicyLabels:
+        """What readers are shown instead of names of attributes and values."""
+        return labels_of(self.resolved.document, self.universe)
+
+    @property
+    def title(self) -> str:
+        """What readers see the policy called."""
+        return self.resolved.document.title or self.name
 
     @property
     def about(self) -> str:

@@ -51,6 +51,9 @@ from dxgeom.report.released import AnswerAsReleased, Released, release_of
 from dxgeom.report.review import warnings
 from dxgeom.report.rules import example_pairs, map_of, promises
 from dxgeom.report.sections import head, in_short
+from dxgeom.report.short_plan import plan_screen
+from dxgeom.report.short_policy import policy_screen
+from dxgeom.report.short_release import release_screen
 from dxgeom.universe.people.people import PUBLIC_NUMBER
 from dxgeom.universe.wording import shown as quoted
 from dxgeom.wording.numbers import amount, at_most, digits, guesses, plus_minus
@@ -171,6 +174,35 @@ def plan(shown: Plan) -> Document:
         ("Fingerprint", (Code(shown.fingerprint[:12]),)),
     )
     return Document("Plan", shown.metric.title, "", facts, sections, shown.fingerprint)
+
+
+def plan_short(shown: Plan) -> Document:
+    """Its screen, and how much smaller errors are than under ordinary noise."""
+    short, scene = plan_screen(shown, shown.spend_of_figures()), plan_scene(shown, ())
+    return (
+        short
+        if scene is None
+        else _with_picture(short, Picture(scene, "How many times smaller each error is than under ordinary noise."))
+    )
+
+
+def release_short(shown: Release[Any]) -> Document:
+    """Its screen, and the answers with their bars as a picture."""
+    short, scene = release_screen(shown), release_scene(shown, ())
+    return (
+        short
+        if scene is None
+        else _with_picture(short, Picture(scene, "The dots are the released answers, the lines their bars."))
+    )
+
+
+def policy_short(shown: Policy) -> Document:
+    """Its screen."""
+    return policy_screen(shown, shown.review())
+
+
+def _with_picture(short: Document, picture: Picture) -> Document:
+    return replace(short, sections=(*short.sections, Section(0, "", (picture,))))
 
 
 def _in_its_words(shown: Plan) -> Document:

@@ -221,7 +221,7 @@ def document_of(facts: Facts) -> Document:
         words_and_signature(decisions),
     )
     return Document(
-        "Privacy review", facts.policy.name, facts.policy.about, head(facts), sections, facts.policy.fingerprint
+        "Privacy review", facts.policy.title, facts.policy.about, head(facts), sections, facts.policy.fingerprint
     )
 
 

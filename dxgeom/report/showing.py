@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -91,14 +92,34 @@ _BRIEFS: Final[dict[str, Callable[[Any], str]]] = {
 
 
 def document_for(thing: object) -> Document:
-    """What a notebook shows of it."""
+    """All that there is to show of it."""
     said: Document = _in_notebook(thing, "")(thing)
     return said
 
 
+def short_document_for(thing: object) -> Document:
+    """What is shown at a glance."""
+    short: Document = (_in_notebook(thing, "_short") or _in_notebook(thing, ""))(thing)
+    return short
+
+
 def fragment_for(thing: object) -> str:
     """The same as HTML."""
-    return document_for(thing).fragment()
+    return short_document_for(thing).fragment()
+
+
+def screen_for(thing: object) -> str:
+    """The same as text; of what has no screen its line."""
+    name = name_of(thing, _BRIEFS)
+    short = _in_notebook(thing, "_short") if name else None
+    return brief(thing) if short is None else "\n".join(_without_pictures(short(thing)).lines())
+
+
+def _without_pictures(document: Document) -> Document:
+    from dxgeom.document.document import Picture
+
+    kept = (one for one in document.sections if not any(isinstance(block, Picture) for block in one.blocks))
+    return replace(document, sections=tuple(kept))
 
 
 def _in_notebook(thing: object, what: str) -> Any:

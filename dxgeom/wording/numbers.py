@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from typing import Final, NamedTuple
@@ -144,6 +145,22 @@ def bar(value: float, low: float, high: float) -> tuple[str, str, str]:
     return said, start, end
 
 
+def answer_and_bar(value: float, half_width: float | None) -> tuple[str, str]:
+    """An answer, and its ± with two digits, *rounded up*; the answer stops where ± does, a whole one at the point.
+
+    >>> answer_and_bar(75.2, 6.04), answer_and_bar(201.0994512, 0.000268), answer_and_bar(75, 6.04)
+    (('75.2', '± 6.1'), ('201.09945', '± 0.00027'), ('75', '± 6.1'))
+    >>> answer_and_bar(1234567, 181000.0), answer_and_bar(75, 0), answer_and_bar(75, None)
+    (('1,230,000', '± 190,000'), ('75', 'exact'), ('75', ''))
+    """
+    if half_width is None or half_width == 0 or not math.isfinite(half_width):
+        return amount(value), "" if half_width is None else plus_minus(half_width)
+    place = _rounded(half_width, 2, ROUND_CEILING).adjusted() - 1
+    stop = max(place, 0) if value == round(value) else place
+    said = Decimal(value).quantize(Decimal(1).scaleb(stop), ROUND_HALF_EVEN, _EXACT)
+    return f"{said.quantize(Decimal(1), context=_EXACT) if stop > 0 else said:,f}", plus_minus(half_width)
+
+
 def amount(value: float | Fraction) -> str:
     """A number that is known as it stands, in full, with six digits at most.
 
@@ -173,6 +190,18 @@ def brief(number: float) -> str:
 def brief_or_none(number: float | None) -> str:
     """The same; a dash where there is no number."""
     return "-" if number is None else brief(number)
+
+
+_POWER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[+-]\d{1,3}(?!\w)")
+
+
+def in_full(words: str) -> str:
+    """A sentence in which no number is written with a power of ten.
+
+    >>> in_full("off by 2.496e+04, or 6.7e-05")
+    'off by 24,960, or 0.000067'
+    """
+    return _POWER.sub(lambda found: f"{Decimal(found[0]):,f}", words)
 
 
 def counted(number: int, what: str, several: str = "") -> str:

@@ -1,8 +1,8 @@
 """Records anew what the package answers: ``PYTHONPATH=tests python -m golden.record [part ...]``.
 
-Parts are names of policies, ``mechanisms``, ``fingerprints``, ``mistakes``, ``refusals``, ``test-names``, ``kinds``,
-``shown`` and ``long-tests``; without any, all but the last is recorded. Do so only where a change is meant, and say in
-the commit which. Without a part, the machine is recorded, too.
+Parts are names of policies, ``mechanisms``, ``fingerprints``, ``mistakes``, ``refusals``, ``screens``,
+``test-names``, ``kinds``, ``shown`` and ``long-tests``; without any, all but the last is recorded. Do so only where a
+change is meant, and say in the commit which. Without a part, the machine is recorded, too.
 
 ``kinds`` are plan files, releases, ledgers and fingerprints of every kind of question and noise. They are those of
 version 0.2.1 and are never recorded anew: of them only what is not there yet is made, for a kind that comes later.
@@ -13,6 +13,7 @@ took more than half a second of a slow core; those that it says nothing of stay.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import tempfile
@@ -26,12 +27,14 @@ from golden.kinds.keeping import LEDGERS
 from golden.kinds.record import record_kinds, record_shown
 from golden.matrix import record_refusals
 from golden.recording import HERE, machine, mechanism_record, names_of_tests, policy_record, write
+from golden.screens import EXAMPLES, FORMS, file_of, text_of
 from golden.typical_mistakes.every import EVERY
 from golden.typical_mistakes.mistake import TEXTS, answered
 
 
 def record(parts: list[str]) -> None:
-    known = [*TABLES, "mechanisms", "fingerprints", "mistakes", "refusals", "test-names", "kinds", "shown"]
+    known = [*TABLES, "mechanisms", "fingerprints", "mistakes", "refusals", "screens", "test-names"]
+    known += ["kinds", "shown"]
     if parts == ["long-tests"]:
         record_long_tests(Path(os.environ["DXGEOM_TIMES"]))
         return
@@ -52,6 +55,9 @@ def record(parts: list[str]) -> None:
     if "refusals" in wanted:
         with tempfile.TemporaryDirectory() as folder:
             record_refusals(Path(folder))
+    if "screens" in wanted:
+        for example, form in itertools.product(EXAMPLES, FORMS):
+            file_of(example, *form).write_text(text_of(example, *form), encoding="utf-8")
     if "test-names" in wanted:
         (HERE / "test-names.txt").write_text("\n".join(names_of_tests()) + "\n", encoding="utf-8")
     if "kinds" in wanted:

@@ -42,9 +42,12 @@ def test_a_ledger_shows_what_was_shown_when_it_was_released(name, tmp_path):
     spend = () if json.loads(file.read_text("ascii"))["spend"] else ("--spend", keeping.SPEND)
     release = ("release", file, keeping.table_of(name), "--ledger", ledger, "--id", name, *spend, "--format")
     show = ("ledger", "show", ledger, "--entry", 1, "--format")
-    fresh, again = shown(*release, "text").splitlines(), shown(*show, "text").split("\n\n", 1)[1].splitlines()
-    assert again
-    assert not [line for line in again if line and line not in fresh]
+    for all_of_it in ((), ("--all",)):
+        fresh = shown(*release, "text", *all_of_it).splitlines()
+        again = shown(*show, "text", *all_of_it).split("\n\n", 1)[1].splitlines()
+        again = again if all_of_it else again[: len(again) - again[::-1].index("") - 1]
+        assert again
+        assert not [line for line in again if line and line not in fresh]
     rows = [csv.DictReader(io.StringIO(shown(*words, "csv"))) for words in (release, show)]
     one, other = ([{column: row[column] for column in rows[0].fieldnames or ()} for row in each] for each in rows)
     assert one == other

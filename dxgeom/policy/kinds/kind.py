@@ -19,6 +19,7 @@ from dxgeom.policy.source.fields import (
     EPSILON_SCHEMA,
     Epsilon,
     Length,
+    Names,
     epsilon_of,
     exact_field,
     words_field,
@@ -140,12 +141,29 @@ _WRITTEN: Final = (
     "of ways. With dates and with 'as'."
 )
 _RECODED: Final = "Words of the column that are read as other values, as in {w: F, female: F}."
+_TITLE: Final = "What the attribute is called where people read of it; no answer and no fingerprint depends on it."
+_LABELS: Final = "What values are called where people read of them, as in {F: women, M: men}."
+_NAME: Final = "The column of the attribute's file, or several, that say what its values are called."
 _FACTORS: Final = "Words beside numbers, and what these are multiplied by, as in {kg: 1, g: 0.001}."
 
 
-class StatedKeys(BaseModel, ABC):
-    """How what is missing and what is unlisted counts, and how its cells are written."""
+def _labelled(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not value or not all(isinstance(word, str) for word in value.values()):
+        raise wrong_field("DX183", "values, and what each is called, are expected here", "write {F: women, M: men}")
+    return {str(word): str(called) for word, called in value.items()}
 
+
+class StatedKeys(BaseModel, ABC):
+    """How what is missing and what is unlisted counts, how its cells are written, and what readers see it called."""
+
+    title: Annotated[str | None, Field(description=_TITLE)] = None
+    labels: Annotated[
+        dict[str, str] | None,
+        PlainValidator(_labelled),
+        WithJsonSchema(_MAPPED_SCHEMA),
+        Field(description=_LABELS),
+    ] = None
+    name: Annotated[Names, Field(description=_NAME)] = None
     missing: Annotated[Missing, Field(description=_MISSING)] = None
     unlisted: Annotated[str | None, Field(description=_UNLISTED)] = None
     words: Annotated[

@@ -28,6 +28,7 @@ from dxgeom.policy.resolve.attributes import (
     resolve_attributes,
 )
 from dxgeom.policy.resolve.cells import stated_form, stated_ignored, with_cell_rules
+from dxgeom.policy.resolve.labels import check_labels
 from dxgeom.policy.resolve.rules import ResolvedRule, joined_attribute, resolve_rules
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, read_csv, read_or_note
 from dxgeom.policy.source.fields import EdgeList, edges_words
@@ -94,6 +95,8 @@ def stated_reading(tree: SyntaxTree, attributes: Mapping[str, Attribute], mistak
         with_cell_rules(tree, attribute, one, Declared(name, tree.root, mistakes))
         for (name, attribute), one in zip(attributes.items(), found, strict=True)
     )
+    for name, attribute in attributes.items():
+        check_labels(attribute, written.get(name), Declared(name, tree.root, mistakes))
     columns = [column for one in found for column in one.columns]
     people, ignored = stated_people(tree, columns, mistakes), stated_ignored(tree, columns, mistakes)
     if found == plain and people is None and not ignored:

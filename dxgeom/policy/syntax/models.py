@@ -147,6 +147,7 @@ class PolicySyntax(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     policy: str
+    title: str | None = None
     about: str = ""
     reading: ReadingSyntax | None = None
     universe: UniverseSyntax
@@ -168,7 +169,8 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, about, reading, universe, rules, budget, privacy, people, dataset, unconnected",
+    "policy": "a policy has: policy, title, about, reading, universe, rules, budget, privacy, people, dataset, "
+    "unconnected",
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "people": "people have: column, and count: once, rows (with at_most, and perhaps order) or single; or, without a "
     "column, 'people: one row each'",

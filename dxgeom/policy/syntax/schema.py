@@ -21,6 +21,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
     "PolicySyntax": {
         "": "dxgeom policy: what records exist, which differences between them stay hidden, and how strongly.",
         "policy": "The policy's name.",
+        "title": "What readers see it called instead of its name.",
         "about": "What the policy protects, in a sentence for its readers.",
         "reading": "How a table's file is written, and what its cells mean; left out, a .csv file of UTF-8.",
         "universe": "What records exist.",

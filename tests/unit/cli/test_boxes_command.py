@@ -32,7 +32,9 @@ def files(tmp_path: Path) -> Path:
 
 def run(folder: Path, *words: str, code: int = 0) -> str:
     ends = (".yaml", ".json", ".csv", ".db", ".parquet", ".html")
-    result = CliRunner().invoke(app, [str(folder / word) if word.endswith(ends) else word for word in words])
+    every = ["--all"] if words[0] in ("plan", "release") or words[1] == "show" else []
+    named = [str(folder / word) if word.endswith(ends) else word for word in words]
+    result = CliRunner().invoke(app, named + every)
     assert result.exit_code == code, result.output
     return result.stdout if code == 0 else result.stderr
 

@@ -41,7 +41,7 @@ def wrong(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", ["clinic", "adult", "us-cities"])
 def test_every_example_policy_is_fine(name: str) -> None:
-    result = CliRunner().invoke(app, ["check", str(POLICIES / name / "policy.yaml")])
+    result = CliRunner().invoke(app, ["check", str(POLICIES / name / "policy.yaml"), "--all"])
     assert (result.exit_code, result.stderr) == (0, "")
     for part in (f"policy {name}:", "odds at most", "Who is a neighbour", "exactly one record", "certificate"):
         assert part in result.stdout
@@ -55,12 +55,18 @@ def test_the_json_of_a_policy_has_its_review() -> None:
 
 
 def test_six_mistakes_are_six_messages_with_their_places(wrong: Path) -> None:
-    result = CliRunner().invoke(app, ["check", str(wrong)])
+    result = CliRunner().invoke(app, ["check", str(wrong), "--all"])
     heads = [line for line in result.stderr.splitlines() if line.startswith(f"{wrong}:")]
     assert (result.exit_code, result.stdout) == (1, "")
     assert [int(head.removeprefix(f"{wrong}:").split(":")[0]) for head in heads] == MISTAKEN_LINES
     assert result.stderr.count("^") == 6
     assert result.stderr.splitlines()[-1] == "6 mistakes"
+
+
+def test_six_mistakes_are_six_lines_on_a_screen_that_say_how_to_see_all(wrong: Path) -> None:
+    lines = CliRunner().invoke(app, ["check", str(wrong)]).stderr.splitlines()
+    assert len(lines) == 6 and all(line.startswith(f"{wrong}:") for line in lines[:5])
+    assert lines[-1] == "6 mistakes: --all shows every one, with its line and what to do"
 
 
 def test_six_mistakes_are_six_entries_of_one_json_document(wrong: Path) -> None:
@@ -81,7 +87,7 @@ def test_a_missing_policy_is_a_mistake_like_others(tmp_path: Path) -> None:
 
 
 def test_the_forms_are_told_when_asked_for() -> None:
-    plain = CliRunner().invoke(app, ["check", str(POLICIES / "clinic" / "policy.yaml")])
+    plain = CliRunner().invoke(app, ["check", str(POLICIES / "clinic" / "policy.yaml"), "--all"])
     told = CliRunner().invoke(app, ["check", str(POLICIES / "clinic" / "policy.yaml"), "--explain"])
     assert (told.exit_code, told.stderr) == (0, "")
     assert told.stdout.startswith(plain.stdout)

@@ -49,7 +49,7 @@ def run(*words: object) -> Result:
 
 
 def test_show_lists_what_is_left_and_every_entry_of_all_policies(path: Path) -> None:
-    shown = run("show", path)
+    shown = run("show", path, "--all")
     assert shown.exit_code == 0
     for part in (
         "of data set 'visits'; budget for all policies together 3",
@@ -79,7 +79,7 @@ def test_show_as_json_and_csv_has_the_same_entries(path: Path) -> None:
 
 
 def test_show_prints_the_answer_of_an_entry_again(path: Path) -> None:
-    text = run("show", path, "--entry", 1).stdout
+    text = run("show", path, "--entry", 1, "--all").stdout
     for part in ("spent      0.25, remaining then 0.75", "key        monday", "seal       1:", "=women, all"):
         assert part in text
     assert json.loads(run("show", path, "--entry", 1, "--format", "json").stdout)["answer"] == ANSWER

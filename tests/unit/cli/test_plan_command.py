@@ -20,7 +20,7 @@ NAMES = ["not native", "male", "native men above 18"]
 
 
 def test_a_plan_lists_candidates_choice_and_each_answer() -> None:
-    result = CliRunner().invoke(app, ["plan", POLICY, QUERIES])
+    result = CliRunner().invoke(app, ["plan", POLICY, QUERIES, "--all"])
     assert (result.exit_code, result.stderr) == (0, "")
     for part in ("hull", "laplace", "epsilon-dp", "chosen", "no additive noise", "± at 95 %", *NAMES):
         assert part in result.stdout
@@ -130,14 +130,14 @@ def test_a_value_that_an_option_cannot_take_exits_with_2(option: list[str]) -> N
 def test_with_few_records_a_plan_may_have_a_bias_and_says_so(tmp_path: Path) -> None:
     queries = tmp_path / "queries.yaml"
     queries.write_text("queries:\n  - count: native == 'No'\n    name: not native\n", encoding="utf-8")
-    result = CliRunner().invoke(app, ["plan", POLICY, str(queries), "--records", "2"])
+    result = CliRunner().invoke(app, ["plan", POLICY, str(queries), "--records", "2", "--all"])
     assert (result.exit_code, result.stderr) == (0, "")
     assert "chosen  changed-queries: " in result.stdout
     assert "bias    answers are to changed queries: with 2 records" in result.stdout
 
 
 def test_how_many_tries_an_answer_takes_is_said_before_it_is_drawn_by_rejection() -> None:
-    words = ["plan", POLICY, QUERIES, "--mechanism", "hull-by-rejection"]
+    words = ["plan", POLICY, QUERIES, "--all", "--mechanism", "hull-by-rejection"]
     shown, document = (CliRunner().invoke(app, [*words, *more]).stdout for more in ([], ["--format", "json"]))
     kept = json.loads(document)["acceptance"]
     assert 0 < kept < 1

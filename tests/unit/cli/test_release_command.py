@@ -24,7 +24,7 @@ def table(folder: Path, *more: str, header: str = "gender,native,age") -> str:
 
 
 def arguments(folder: Path, data: str, *more: str, spend: str = "0.4") -> list[str]:
-    return ["release", POLICY, data, QUERIES, "--ledger", str(folder / "privacy.db"), "--spend", spend, *more]
+    return ["release", POLICY, data, QUERIES, "--ledger", str(folder / "privacy.db"), "--spend", spend, "--all", *more]
 
 
 def test_a_release_shows_answers_with_error_bars_and_what_remains(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_the_first_release_of_a_ledger_says_that_others_are_not_counted(tmp_path
     first, second = (CliRunner().invoke(app, arguments(tmp_path, data, spend="0.1")) for _ in range(2))
     assert f"warning    this ledger is new: {WARNING}" in first.stdout
     assert WARNING not in second.stdout
-    shown = CliRunner().invoke(app, ["ledger", "show", str(tmp_path / "privacy.db"), "--entry", "1"])
+    shown = CliRunner().invoke(app, ["ledger", "show", str(tmp_path / "privacy.db"), "--entry", "1", "--all"])
     assert WARNING in shown.stdout
     (tmp_path / "privacy.db").rename(tmp_path / "elsewhere.db")
     again = CliRunner().invoke(app, arguments(tmp_path, data, "--format", "json", spend="0.1"))

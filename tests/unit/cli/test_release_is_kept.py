@@ -156,7 +156,7 @@ def test_an_error_while_showing_says_where_the_answers_are(
         raise RuntimeError("a bug")
 
     monkeypatch.setattr("dxgeom.report.answers.brief", broken)
-    result = invoke(*asked)
+    result = invoke(*asked, "--all")
     assert isinstance(result.exception, RuntimeError)
     assert "the answers are safe in entry 1: dxgeom ledger show" in result.stderr
     assert stored(tmp_path)["spent"] == "1/5"
@@ -165,7 +165,18 @@ def test_an_error_while_showing_says_where_the_answers_are(
 def test_a_release_is_written_to_new_files_for_the_curator_and_for_the_public(tmp_path: Path, asked: list[str]) -> None:
     Path(asked[2]).write_text("\n".join(["gender,native,age", *ROWS, "X,Yes,above 18"]) + "\n", encoding="utf-8")
     out, public = tmp_path / "out.json", tmp_path / "public.json"
-    words = ("--drop-outside", "--output", str(out), "--public", str(public), "--purpose", "secret", "--level", "0.9")
+    words = (
+        "--drop-outside",
+        "--output",
+        str(out),
+        "--public",
+        str(public),
+        "--purpose",
+        "secret",
+        "--level",
+        "0.9",
+        "--all",
+    )
     result = invoke(*asked, *words)
     assert result.exit_code == 0, result.stderr
     assert "left out as outside the universe: 1" in result.stdout
@@ -211,8 +222,8 @@ def test_a_rehearsal_needs_no_data_and_no_ledger_and_says_so_on_every_line(
     lines = result.stdout.splitlines()
     assert len(lines) > 6
     assert all(line.startswith("REHEARSAL") for line in lines)
-    assert "1,000 records that are made up" in lines[0]
-    assert "spent      nothing; a release would have spent 0.2 of 1" in result.stdout
+    assert lines[0].endswith("1,000 people, made up") and max(map(len, lines)) <= 80
+    assert "Nothing was spent: a release" in result.stdout
     assert not list(tmp_path.iterdir())
 
 

@@ -64,7 +64,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def run(command: str, *words: Path | str) -> str:
-    result = CliRunner().invoke(app, [command, *map(str, words)])
+    result = CliRunner().invoke(app, [command, *map(str, words), "--all"])
     assert (result.exit_code, result.stderr) == (0, "")
     return result.stdout
 

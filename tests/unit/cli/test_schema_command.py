@@ -32,6 +32,7 @@ def test_editors_find_the_dialect_a_title_and_the_keys():
     assert schema["title"] == "dxgeom policy"
     assert list(schema["properties"]) == [
         "policy",
+        "title",
         "about",
         "reading",
         "universe",

@@ -21,7 +21,8 @@ TABLE = POLICY.parent / "patients.csv"
 
 
 def run(*arguments: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, [*map(str, arguments)])
+    every = ("--all",) if arguments[0] in ("plan", "release") or arguments[1] == "show" else ()
+    result = CliRunner().invoke(app, [*map(str, arguments), *every])
     assert result.exit_code == code, result.output
     return result.stdout if code == 0 else result.stderr
 

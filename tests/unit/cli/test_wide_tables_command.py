@@ -34,7 +34,8 @@ def run(folder: Path, *words: str, code: int = 0) -> str:
     named = [
         str(folder / word) if word.endswith((".yaml", ".json", ".csv", ".db", ".parquet")) else word for word in words
     ]
-    result = CliRunner().invoke(app, named)
+    every = ["--all"] if words[0] in ("check", "plan", "release") or words[1] == "show" else []
+    result = CliRunner().invoke(app, named + every)
     assert result.exit_code == code, result.output
     return result.stdout if code == 0 else result.stderr
 

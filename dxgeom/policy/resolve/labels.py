@@ -1,0 +1,93 @@
+"""What readers are shown instead of names and values: titles, labels, names of places. No fingerprint holds them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from dxgeom.policy.kinds.kind import AttributeKeys, Declared
+from dxgeom.policy.syntax.models import PolicySyntax
+from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.columns import Column, TextColumn, plain
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import did_you_mean, shown
+
+
+@final
+@dataclass(frozen=True)
+class PolicyLabels:
+    """``titles``: of attributes, by name; ``values``: what their values are called, by attribute and value; ``units``:
+    what their numbers are in. What is not in them is called what the policy calls it."""
+
+    titles: Mapping[str, str]
+    values: Mapping[str, Mapping[str, str]]
+    units: Mapping[str, str]
+
+    def __bool__(self) -> bool:
+        return bool(self.titles or self.values)
+
+    def attribute(self, name: str) -> str:
+        """What an attribute is called."""
+        return self.titles.get(name, name)
+
+    def value(self, name: str, value: str) -> str:
+        """What a value of an attribute is called."""
+        return self.values.get(name, {}).get(value, value)
+
+    def answer(self, name: str, group: Mapping[str, str]) -> str:
+        """What an answer about a group is called; its name holds ``attribute=value`` for each attribute of these."""
+        for attribute, value in group.items():
+            called, title = self.value(attribute, str(value)), self.attribute(attribute)
+            label = called if called != value else f"{attribute}={value}" if title == attribute else f"{title}: {value}"
+            name = name.replace(f"{attribute}={value}", label)
+        return name
+
+
+def labels_of(document: PolicySyntax, universe: Universe) -> PolicyLabels:
+    """The titles and labels of a policy."""
+    titles: dict[str, str] = {}
+    values: dict[str, dict[str, str]] = {}
+    units: dict[str, str] = {}
+    for attribute in universe.attributes:
+        keys = document.universe.attributes.get(attribute.name)
+        if not isinstance(keys, AttributeKeys):
+            continue
+        unit = getattr(keys, "unit", None)
+        titles |= {} if keys.title is None else {attribute.name: keys.title}
+        units |= {attribute.name: unit} if isinstance(unit, str) else {}
+        called = dict(keys.labels or {}) or _by_columns(attribute, keys.name or ())
+        values |= {attribute.name: called} if called else {}
+    return PolicyLabels(titles, values, units)
+
+
+def check_labels(attribute: Attribute, keys: object, declared: Declared) -> None:
+    """Notes labels of what is no value, and names in what is no column."""
+    if not isinstance(keys, AttributeKeys):
+        return
+    known = set(attribute.labels)
+    for value in keys.labels or ():
+        if value not in known:
+            message = f" has no value {shown(value)} to label"
+            declared.note("DX133", message, did_you_mean(value, attribute.labels), at=("labels", value))
+    columns = [column.name for column in attribute.columns]
+    for name in keys.name or ():
+        if name not in columns:
+            message = f": its file has no column {shown(name)} of names"
+            declared.note("DX126", message, did_you_mean(name, columns), at=("name",))
+
+
+def _by_columns(attribute: Attribute, names: tuple[str, ...]) -> dict[str, str]:
+    """What the columns of an attribute's file call its values; where two are called alike, the value follows."""
+    found = {column.name: column for column in attribute.columns}
+    if not names or any(name not in found for name in names):
+        return {}
+    called = [" ".join(words) for words in zip(*(_words(found[name]) for name in names), strict=True)]
+    several = Counter(called)
+    pairs = zip(attribute.present.labels, called, strict=True)
+    return {value: f"{one} ({value})" if several[one] > 1 else one for value, one in pairs}
+
+
+def _words(column: Column) -> tuple[str, ...]:
+    return column.texts if isinstance(column, TextColumn) else tuple(map(plain, column.numbers))

@@ -1,0 +1,70 @@
+"""Answers of no use are named before anything is spent, with the least spend that helps, or as rounding to bins."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import dxgeom as dx
+from dxgeom.report.exactness import covers
+from dxgeom.report.short_plan import plan_screen
+from dxgeom.report.usefulness import useless_of
+
+POLICY = """\
+policy: visits
+universe:
+  attributes:
+    sex: [F, M]
+    wait: {bins: [0, 300, 600], clamp: true, unit: min}
+rules:
+  - {change: [sex, wait], epsilon: 1}
+"""
+QUERIES = """\
+records: 40
+queries:
+  - {name: women, count: sex == 'F'}
+  - {name: mean wait, mean: wait}
+"""
+
+
+@pytest.fixture(scope="module")
+def plan():
+    policy = dx.parse_policy(POLICY)
+    return dx.plan(policy.compile(), dx.parse_queries(QUERIES, policy), mechanism="laplace")
+
+
+def test_what_covers_half_is_useless_and_the_spend_that_is_named_helps(plan):
+    for spend in (Fraction(1, 100), Fraction(1, 10), Fraction(1)):
+        for one in useless_of(plan, spend, 0.95):
+            assert covers(one.half_width, one.possible)
+            if one.spend is not None:
+                assert one.spend > spend
+                assert one.name not in [other.name for other in useless_of(plan, one.spend, 0.95)]
+    assert "women" in [one.name for one in useless_of(plan, Fraction(1, 100), 0.95)]
+
+
+def test_bins_that_are_too_coarse_are_named_and_no_larger_budget_is_advised(plan):
+    [mean] = [one for one in useless_of(plan, Fraction(10), 0.95) if one.name == "mean wait"]
+    assert mean.spend is None and mean.half_width > 75
+    text = " ".join("\n".join(plan_screen(plan, Fraction(10)).lines()).split())
+    assert "all of it is rounding to bins. Smaller bins help, not a larger budget." in text
+
+
+def test_nothing_is_called_useless_where_the_number_of_people_is_not_public():
+    policy = dx.parse_policy(POLICY)
+    asked = dx.parse_queries("queries:\n  - count: sex == 'F'\n", policy)
+    plan = dx.plan(policy.compile(), asked, mechanism="laplace")
+    assert useless_of(plan, Fraction(1, 100), 0.95) == ()
+    assert "depends on how many people there are (--records N)" in " ".join(plan_screen(plan, Fraction(1)).lines())
+
+
+def test_a_ratio_is_useless_where_it_would_be_were_everybody_in_its_group():
+    policy = dx.parse_policy(POLICY)
+    text = "records: 40\nqueries:\n  - {name: mean wait of women, mean: wait, where: sex == 'F'}\n"
+    plan = dx.plan(policy.compile(), dx.parse_queries(text, policy), mechanism="laplace")
+    assert plan.queries.ratios
+    found = [one for one in useless_of(plan, Fraction(1, 100), 0.95) if one.ratio]
+    assert [one.name for one in found] == [one.name for one in plan.queries.ratios]
+    shown = "\n".join(plan_screen(plan, Fraction(1, 100)).lines())
+    assert "mean wait of women" in shown and "of no use" in shown and "at least" in shown
