@@ -53,6 +53,7 @@ def planned(
     None where left out.
     Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
+    from dxgeom import __version__
     from dxgeom.plan_files.kept_plans import KeptPlan
     from dxgeom.planner.choose import plan
     from dxgeom.planner.wish import Search
@@ -68,7 +69,7 @@ def planned(
     if ready is not None:
         ready(policy_read, metric)
     how = {**said, "search": search, "spend": Fraction(spend or 1)}
-    decides = {**how, "search": replace(search, published=False), "records": records}
+    decides = {**how, "search": replace(search, published=False), "records": records, "version": __version__}
     kept = None if ledger is None or data_set is not None else KeptPlan.beside(ledger, policy_read, asked, decides)
     if kept is not None and not anew and (found := kept.plan(print_error)) is not None:
         return found, policy_read

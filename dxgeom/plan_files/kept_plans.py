@@ -26,29 +26,30 @@ ENDING: Final = ".plans"
 class KeptPlan:
     """Where the plan of one question under one policy is kept, whether it is there or not.
 
-    Definition: the file ``<ledger>.plans/<digest>.json``, a plan file; the digest is SHA-256 of the version, the policy
-    and the queries as they were written, and all that was said of the plan. Nothing in it follows from data.
+    Definition: the file ``<ledger>.plans/<digest>.json``, a plan file; the digest is SHA-256 of the policy and the
+    queries as they were written, and of all that was said of the plan. Nothing in it follows from data.
     Guarantee: the folder is its owner's alone (0700), and so is each file (0600). A file gets its name when it is
     whole, so that two who plan at once do not meet. A plan comes from :func:`dxgeom.load_plan`: it is proved anew.
     """
 
     path: Path
     policy: Policy
-    asked: Any
+    question: Any
 
     @classmethod
-    def beside(cls, ledger: str, policy: Policy, asked: Any, how: Mapping[str, Any]) -> KeptPlan | None:
+    def beside(cls, ledger: str, policy: Policy, question: Any, how: Mapping[str, Any]) -> KeptPlan | None:
         """Beside a ledger that is a file; None beside others, and for what was not read from files.
 
-        Args: ``how``: what is said of the plan. Of counts and sums the spend decides nothing, and is left out.
+        Args: ``how``: what is said of the plan, and of which version it is. Of counts and sums the spend decides
+        nothing, and is left out.
         """
         place = file_of(ledger)
-        written = getattr(asked, "source", None)
+        written = getattr(question, "source", None)
         if place is None or policy.text is None or not isinstance(written, PolicyText):
             return None
-        said = {name: one for name, one in how.items() if name != "spend" or not kind_of(asked).counts}
-        name = hashlib.sha256("\n".join(_meaning(policy, asked, written, said)).encode("ascii")).hexdigest()
-        return cls(place.with_name(place.name + ENDING) / f"{name}.json", policy, asked)
+        said = {name: one for name, one in how.items() if name != "spend" or not kind_of(question).counts}
+        name = hashlib.sha256("\n".join(_meaning(policy, question, written, said)).encode("ascii")).hexdigest()
+        return cls(place.with_name(place.name + ENDING) / f"{name}.json", policy, question)
 
     def plan(self, tell: Callable[[str], None]) -> Plan | None:
         """The plan, proved anew; None where there is none that serves, of which ``tell`` is told in a line."""
@@ -65,7 +66,10 @@ class KeptPlan:
         except DxgeomError as error:
             tell(f"a plan kept beside the ledger is not used, and made anew: {error}")
             return None
-        if (found.metric.fingerprint, found.queries.fingerprint) != (self.policy.fingerprint, self.asked.fingerprint):
+        if (found.metric.fingerprint, found.queries.fingerprint) != (
+            self.policy.fingerprint,
+            self.question.fingerprint,
+        ):
             tell("a plan kept beside the ledger is not used, and made anew: it is of another policy or other queries")
             return None
         return found
@@ -90,12 +94,11 @@ class KeptPlan:
                 raise
 
 
-def _meaning(policy: Policy, asked: Any, written: PolicyText, said: Mapping[str, Any]) -> list[str]:
-    from dxgeom import __version__
+def _meaning(policy: Policy, question: Any, written: PolicyText, said: Mapping[str, Any]) -> list[str]:
     from dxgeom.plan_files.sources import policy_data
     from dxgeom.plan_files.text.json_text import canonical
     from dxgeom.policy.source import yaml_tree
 
-    queries = [yaml_tree.written(written), yaml_tree.files(written), asked.fingerprint]
+    queries = [yaml_tree.written(written), yaml_tree.files(written), question.fingerprint]
     options = [f"{name}={said[name]!r}" for name in sorted(said)]
-    return [canonical(one) for one in (__version__, policy_data(policy), queries, options)]
+    return [canonical(one) for one in (policy_data(policy), queries, options)]

@@ -23,7 +23,7 @@ from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, Progress
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.wish import USUAL, Errors, Search, Wish, told, with_old_words
+from dxgeom.planner.wish import USUAL, Errors, Search, Wish, listener, with_old_words
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -85,7 +85,7 @@ def plan(
     require_verified(metric)
     amount = exact_amount(spend, "spend")
     how = USUAL if search is None else search
-    with told(progress) as tell:
+    with listener(progress) as tell:
         wish = Wish(objective, importance, errors, mechanism, records, amount, thorough, tell, how)
         kind = kind_of(queries)
         kind.require_heeded(wish)

@@ -88,7 +88,7 @@ class Wish:
         return PlanOptions(self.mechanism, self.records, progress=self.progress, quick=not self.thorough, **said)
 
 
-def told(progress: Progress | bool | None) -> AbstractContextManager[Progress | None]:
+def listener(progress: Progress | bool | None) -> AbstractContextManager[Progress | None]:
     """Who is told what is being built: a line on standard error, or in a notebook, for True. Raises: WrongArgument."""
     if isinstance(progress, bool):
         return ProgressLine("planning") if progress else nullcontext()

@@ -34,7 +34,7 @@ def asked(folder, policy=POLICY, queries=COUNTS, how=HOW, ledger="privacy.db"):
 
 
 def planned(kept):
-    return dx.plan(kept.policy.compile(), kept.asked, mechanism="laplace")
+    return dx.plan(kept.policy.compile(), kept.question, mechanism="laplace")
 
 
 def test_a_kept_plan_is_the_plan_that_was_made(tmp_path):
