@@ -108,7 +108,7 @@ def measured(family: str, count: int, seed: int) -> None:
     """One plan, as JSON."""
     metric, queries = FAMILIES[family](count, seed)
     started = time.process_time()
-    plan = dx.plan(metric, queries, objective="mse")
+    plan = dx.plan(metric, queries, objective="mse", thorough=True)
     seconds = time.process_time() - started
     losses = {one.name: one.loss for one in plan.candidates if one.loss is not None}
     laplace = None if "laplace" not in losses else losses["laplace"] / plan.loss

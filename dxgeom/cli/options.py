@@ -186,9 +186,10 @@ ErrorOption: TypeAlias = Annotated[
         help="The root mean squared error that an answer may have; again for other answers. Shows the least spend.",
     ),
 ]
-QuickOption: TypeAlias = Annotated[
-    bool, typer.Option("--quick", help="Look only at noise that is found at once; more time may find less of it.")
+ThoroughOption: TypeAlias = Annotated[
+    bool, typer.Option("--thorough", help="Look for every kind of noise, however long that takes: there may be less.")
 ]
+QuickOption: TypeAlias = Annotated[bool, typer.Option("--quick", hidden=True, help="What is done unless --thorough.")]
 LevelOption: TypeAlias = Annotated[
     float, typer.Option("--level", parser=level_of, metavar="LEVEL", help="Confidence of the error bars.")
 ]

@@ -23,10 +23,11 @@ from dxgeom.cli.options import (
     QueriesFiles,
     QuickOption,
     RecordsOption,
+    ThoroughOption,
     errors_of,
     spend_of,
 )
-from dxgeom.cli.planning import planned, seek_bound
+from dxgeom.cli.planning import is_thorough, planned, seek_bound
 from dxgeom.cli.terminal import (
     Outcome,
     check_new,
@@ -68,6 +69,12 @@ DiffOption: TypeAlias = Annotated[
 ]
 
 
+KeptBesideOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--ledger", metavar="LEDGER", help="Keep the plan beside this ledger, a file, for 'release'."),
+]
+
+
 def plan(
     policy: PolicyFile,
     queries: QueriesFiles,
@@ -78,9 +85,11 @@ def plan(
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
     published: PublishedOption = False,
+    thorough: ThoroughOption = False,
     quick: QuickOption = False,
     level: LevelOption = 0.95,
     target: TargetOption = None,
+    ledger: KeptBesideOption = None,
     diff: DiffOption = False,
     everything: AllOption = False,
     output: FormatOption = Format.text,
@@ -103,11 +112,12 @@ def plan(
             _print_differences(policy, queries[0], output)
             return
         if len(queries) > 1:
-            _refuse_for_several(mechanism, objective, target, diff, published, quick)
+            _refuse_for_several(mechanism, objective, target, diff, published, is_thorough(thorough, quick))
             _show_several(policy, queries, records, spend, errors_of(error), output)
             return
         said: dict[str, Any] = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
-        said |= {"errors": errors_of(error), "published": published, "quick": quick}
+        said |= {"errors": errors_of(error), "published": published, "thorough": is_thorough(thorough, quick)}
+        said |= {"ledger": ledger, "anew": True}
         _plan_one(policy, queries[0], records, spend, said, level, target, _Shown(output, everything or published))
 
 
@@ -228,7 +238,7 @@ def _errors_of(workloads: Sequence[object], errors: dict[str, str] | None) -> li
 
 
 def _refuse_for_several(
-    mechanism: str, objective: ObjectiveChoice, target: Path | None, diff: bool, published: bool, quick: bool
+    mechanism: str, objective: ObjectiveChoice, target: Path | None, diff: bool, published: bool, thorough: bool
 ) -> None:
     """Raises: UnsupportedCombination for what is said of one plan."""
     said = {
@@ -237,7 +247,7 @@ def _refuse_for_several(
         "output": target is not None,
         "diff": diff,
         "published": published,
-        "quick": quick,
+        "thorough": thorough,
     }
     for option in (name for name, given in said.items() if given):
         raise UnsupportedCombination(f"--{option} is about one plan: give one queries file")

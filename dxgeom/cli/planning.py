@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dxgeom.cli.options import ObjectiveChoice
-from dxgeom.cli.terminal import print_warnings
+from dxgeom.cli.terminal import print_error, print_warnings
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _DECIDED = {
     "objective": ObjectiveChoice.balanced.value,
     "errors": None,
     "coarse_facets": None,
-    "quick": False,
+    "thorough": False,
     "dataset": None,
 }
 """The options that a plan file leaves no choice in, and what they are when they are left out."""
@@ -40,15 +41,20 @@ def planned(
     data_set: DataSet | None = None,
     spend: Fraction | None = None,
     ready: Callable[[Policy, VerifiedMetric], None] | None = None,
+    ledger: str | None = None,
+    anew: bool = False,
     **options: Any,
 ) -> tuple[Plan, Policy]:
     """The plan for a queries file under a policy file, and that policy.
 
     Args: ``data_set``: what was said of the data beside the policy. ``spend``: at which forms of quantiles are
-    compared. ``ready`` is handed the policy and its metric before anything is planned, and may refuse. ``options``: of
-    :func:`dxgeom.plan`, None where left out.
+    compared. ``ready`` is handed the policy and its metric before anything is planned, and may refuse. ``ledger``:
+    beside it the plan is kept, and looked for unless it is to be made ``anew``. ``options``: of :func:`dxgeom.plan`,
+    None where left out.
     Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
+    from dxgeom import __version__
+    from dxgeom.plan_files.kept_plans import KeptPlan
     from dxgeom.planner.choose import plan
     from dxgeom.planner.wish import Search
     from dxgeom.policy.policy import load_policy
@@ -59,12 +65,18 @@ def planned(
     asked = load_queries(queries, policy_read, records)
     said = {name: option for name, option in options.items() if option is not None}
     search = Search(**{name: said.pop(name) for name in ("coarse_facets", "published") if name in said})
-    thorough = not said.pop("quick", False)
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
     if ready is not None:
         ready(policy_read, metric)
+    how = {**said, "search": search, "spend": Fraction(spend or 1)}
+    decides = {**how, "search": replace(search, published=False), "records": records, "version": __version__}
+    kept = None if ledger is None or data_set is not None else KeptPlan.beside(ledger, policy_read, asked, decides)
+    if kept is not None and not anew and (found := kept.plan(print_error)) is not None:
+        return found, policy_read
     with _progress() as progress:
-        chosen = plan(metric, asked, spend=spend or 1, progress=progress, search=search, thorough=thorough, **said)
+        chosen = plan(metric, asked, progress=progress, **how)
+    if kept is not None and chosen.interrupted is None:
+        kept.keep(chosen)
     return chosen, policy_read
 
 
@@ -75,16 +87,18 @@ def plan_to_release(
     records: int | None,
     data_set: DataSet | None,
     ready: Callable[[Policy, VerifiedMetric], None] | None = None,
+    ledger: str | None = None,
     **options: Any,
 ) -> tuple[Plan, Fraction]:
     """The plan of the files named, and the spend: without a queries file the policy file is a plan, which has decided
-    all but perhaps the spend. ``ready`` and ``options``: as :func:`planned`'s; a plan file has nothing to be ready for.
+    all but perhaps the spend. ``ready``, ``ledger`` and ``options``: as :func:`planned`'s; a plan file has nothing to
+    be ready for, and is kept already.
 
     Raises: PlanError, UnsupportedCombination, and as :func:`planned`; typer.BadParameter where a file or the spend is
     missing.
     """
     if queries is not None:
-        chosen = planned(policy, queries, records, data_set, spend, ready, **options)[0].uninterrupted()
+        chosen = planned(policy, queries, records, data_set, spend, ready, ledger, **options)[0].uninterrupted()
         least = chosen.least_spend if spend is None and chosen.wants_errors else None
         if spend is None and least is None:
             raise typer.BadParameter(
@@ -103,6 +117,15 @@ def plan_to_release(
         )
     plan = load_plan(policy)
     return plan, plan.at_spend(spend)
+
+
+def is_thorough(thorough: bool, quick: bool) -> bool:
+    """Whether every kind of noise is looked for. Raises: typer.BadParameter where both words are said."""
+    if thorough and quick:
+        raise typer.BadParameter("is the contrary of --quick: say one of them", param_hint="--thorough")
+    if quick:
+        print_error("--quick is what is done unless --thorough is said: leave it out")
+    return thorough
 
 
 def seek_bound(chosen: Plan) -> None:

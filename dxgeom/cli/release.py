@@ -27,13 +27,14 @@ from dxgeom.cli.options import (
     RecordsOption,
     TableFormat,
     TableFormatOption,
+    ThoroughOption,
     data_set_of,
     errors_of,
     require_shown,
     spend_of,
     table_of,
 )
-from dxgeom.cli.planning import plan_to_release
+from dxgeom.cli.planning import is_thorough, plan_to_release
 from dxgeom.cli.showing import (
     Agreement,
     Bars,
@@ -138,6 +139,7 @@ def release(
     objective: ObjectiveOption = ObjectiveChoice.balanced,
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
+    thorough: ThoroughOption = False,
     quick: QuickOption = False,
     level: LevelOption = 0.95,
     joint: JointOption = False,
@@ -170,14 +172,17 @@ def release(
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
     agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint, everything))
     with refusals(output, everything=everything):
-        how = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets, "quick": quick}
+        how = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
+        how["thorough"] = is_thorough(thorough, quick)
         ready = None
         if book is not None:
             looks = queries is not None and not drop_outside and key is None  # a plan file is read before its table
             read = (count_column, quiet_data) if looks else None
             _require_there(data, read)
-            ready = partial(_require_ready, policy, data, book, read)
-        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, ready, mechanism=mechanism, **how)
+            charged = None if key is not None else (spend, allotment)
+            ready = partial(_require_ready, policy, data, book, read, charged)
+        how["mechanism"] = mechanism
+        chosen, amount = plan_to_release(policy, queries, spend, records, dataset, ready, book, **how)
         agreement.check(chosen, amount)
         _name_useless(chosen, amount, level)
         draw = partial(chosen.rehearse, spend=amount, records=records)
@@ -215,14 +220,27 @@ def _require_there(data: Any, read: _Read) -> None:
         engine_of(str(data)).look_up(str(data), PLAIN)
 
 
-def _require_ready(file: Path, data: Any, book: str, read: _Read, policy: Policy, metric: VerifiedMetric) -> None:
-    """Ledger and rows are looked at before anything is planned. Raises: DataError, LedgerError."""
+def _require_ready(
+    file: Path,
+    data: Any,
+    book: str,
+    read: _Read,
+    charged: tuple[Fraction | None, str | None] | None,
+    policy: Policy,
+    metric: VerifiedMetric,
+) -> None:
+    """Ledger, what is left there, and rows are looked at before anything is planned.
+
+    Args: ``charged``: the spend, as far as it is known, and whose allotment it is from; None where an earlier release
+    may be shown again, which is charged nothing. Raises: DataError, LedgerError, BudgetExceeded.
+    """
     from dxgeom.engines.fitting import require_fit
     from dxgeom.ledger.ledger import ledger_of
     from dxgeom.mechanisms.contract.mechanism import account_of
 
-    with ledger_of(book, account_of(metric)):
-        pass
+    with ledger_of(book, account_of(metric)) as ledger:
+        if charged is not None and charged[0] is not None:
+            ledger.require_left(charged[0], charged[1])
     if read is not None:
         require_fit(str(data), str(file), policy.universe, count_column=read[0], quiet_data=read[1])
 

@@ -268,14 +268,15 @@ def _numbers(column: Any) -> NDArray[np.float64]:
 
 def _codes_of_words(attribute: Attribute, column: Any, known: _Words, beyond: int) -> NDArray[np.int64]:
     words, places = _distinct(column)
-    met, new = known.met, [word for word in words if word and word not in known.met]
+    met, each = known.met, dict.fromkeys(words)  # once each, where rows are few, too
+    new = [word for word in each if word and word not in met]
     spelled = [known.spelled.get(word, word) for word in new]
     code_of = {word: int(code) for word, code in zip(new, attribute.encode_cells([spelled]), strict=True)}
     # Only true values are remembered: there are few of them, whatever the table holds.
     met.update({word: code for word, code in code_of.items() if code != OUTSIDE})
     nothing = OUTSIDE if attribute.missing is None else attribute.missing
-    codes = np.array([met.get(word, beyond) if word else nothing for word in words], dtype=np.int64)
-    return codes[places]
+    codes = {word: met.get(word, beyond) if word else nothing for word in each}
+    return np.fromiter(map(codes.__getitem__, words), np.int64, len(words))[places]
 
 
 def _distinct(column: Any) -> tuple[list[str | None], NDArray[np.int64]]:

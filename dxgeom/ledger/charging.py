@@ -248,6 +248,17 @@ def charge_row(
     )
 
 
+def require_left(book: Book, account: Account, wanted: ChargeRequest) -> None:
+    """Raises: BudgetExceeded, LedgerError as a charge of so much would, for what is not there."""
+    kept, currency = book.account_for(account), privacy_measure_of(account.privacy_measure)
+    if kept is not None:
+        _after(book, kept, account, wanted.spend)
+        _check_allotment(book, kept, account, wanted)
+    elif wanted.spend > account.budget:
+        whole = currency.counted(account.budget)
+        raise _exceeded(f"policy '{account.policy_name}'", currency, whole, Fraction(0), wanted.spend)
+
+
 def remaining_of(book: Book, account: Account) -> Fraction:
     """What the account has left, its share of the data set's own budget included."""
     kept = book.account_for(account)

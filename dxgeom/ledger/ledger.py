@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import import_module
@@ -29,6 +29,7 @@ from dxgeom.ledger.charging import (
     new_book,
     open_account,
     remaining_of,
+    require_left,
 )
 from dxgeom.ledger.chronicle import Chronicle, Uncopied
 from dxgeom.ledger.entry import Account, Entry, storable, unusable
@@ -259,6 +260,13 @@ class Ledger(Displayed, Uncopied):
         where squares add up the root of what is left of the budget's, *rounded down*."""
         with self._book() as book:
             return remaining_of(book, self._account)
+
+    def require_left(self, spend: Fraction, owner: str | None = None) -> None:
+        """Raises: BudgetExceeded where a charge of so much would be refused by now; LedgerError for no such owner. Who
+        charges is asked again: others may charge in between."""
+        wanted = charge_request(spend, "", "", None, owner, 0)
+        with nullcontext(new_book(self._account)[0]) if self._new else self._book() as book:
+            require_left(book, self._account, wanted)
 
     def entries(self) -> tuple[Entry, ...]:
         """Every charge so far, of all the ledger's policies, oldest first."""

@@ -31,6 +31,12 @@ STORES: Final[tuple[tuple[str, Callable[[str | Path], LedgerStore]], ...]] = (
 """How the name of a ledger begins, and what it is kept in; the first that fits, a file last."""
 
 
+def file_of(place: str | Path) -> Path | None:
+    """The file of a ledger's name; None where it is kept elsewhere."""
+    store = next(make for begins, make in STORES if str(place).startswith(begins))
+    return Path(place) if store is SqliteFile else None
+
+
 def store_at(place: str | Path) -> LedgerStore:
     """The store of a ledger's name. Raises: LedgerError for a name that none can have."""
     return next(make(place) for begins, make in STORES if str(place).startswith(begins))

@@ -98,6 +98,11 @@ class CandidateBuilder:
         return self._scaled(self.sensitivity, self.objective.factors)
 
     @property
+    def has_hull(self) -> bool:
+        """Whether the sensitivity hull was built within its limits."""
+        return isinstance(self._hull, SensitivityHull)
+
+    @property
     def hull(self) -> AdditiveMechanism:
         """Noise shaped by the sensitivity hull."""
         return hull_mechanism(self.sensitivity, _made(self._hull))

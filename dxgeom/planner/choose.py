@@ -18,12 +18,13 @@ from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.candidate_names import candidate_names, error_alone
 from dxgeom.planner.comparing.comparison import CandidateComparison
+from dxgeom.planner.comparing.thoroughness import of_small_work, settled
 from dxgeom.planner.kind import Planning, kind_of
 from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, Progress
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.wish import USUAL, Errors, Search, Wish, with_old_words
+from dxgeom.planner.wish import USUAL, Errors, Search, Wish, listener, with_old_words
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -38,8 +39,8 @@ def plan(
     mechanism: str = AUTO,
     records: int | None = None,
     spend: Amount = 1,
-    thorough: bool = True,
-    progress: Progress | None = None,
+    thorough: bool = False,
+    progress: Progress | bool | None = None,
     search: Search | None = None,
 ) -> Plan:
     """Choose how what is asked is answered under a metric: linear queries, quantiles, whole tables of counts, very many
@@ -62,10 +63,12 @@ def plan(
     ``records``: their public number, where the queries do not state it; given it, a plan also considers answering
     changed queries, with a known bias and less noise, and does so
     when that makes the worst loss at spend 1 smaller by more than 1 %. ``spend``: what a release will use up; the forms
-    of quantiles, and families, are compared at it, all other choices are the same at any. ``thorough``: False looks
-    only at what is found at once; the table says what was left out, and the lower bound is searched for when it is
-    asked. ``progress``: told in words what is being built; it may raise to end the work, and nothing is lost.
-    ``search``: how noise is looked for.
+    of quantiles, and families, are compared at it, all other choices are the same at any. ``thorough``: every
+    candidate is looked for, however long that takes. Left out, one whose work, stated before it begins, takes longer
+    than it may pay is not: the table says which and why, and a lower bound that takes a search waits until it is asked
+    for. Where the thorough search is itself a second's work, it is made in any case. ``progress``: True shows on
+    standard error, or in a notebook, what is being built; a function is told it in words, and may raise to end the
+    work: nothing is lost. ``search``: how noise is looked for.
 
     Whoever interrupts a plan of counts and sums (control-C) gets the best of what was finished by then, marked by
     ``plan.interrupted``, which is released after ``plan.as_it_is()``; KeyboardInterrupt where nothing was finished.
@@ -83,10 +86,11 @@ def plan(
     require_verified(metric)
     amount = exact_amount(spend, "spend")
     how = USUAL if search is None else search
-    wish = Wish(objective, importance, errors, mechanism, records, amount, thorough, progress, how)
-    kind = kind_of(queries)
-    kind.require_heeded(wish)
-    return kind.part(queries, Planning(metric, wish))
+    with listener(progress) as tell:
+        wish = Wish(objective, importance, errors, mechanism, records, amount, thorough, tell, how)
+        kind = kind_of(queries)
+        kind.require_heeded(wish)
+        return kind.part(queries, Planning(metric, wish))
 
 
 def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
@@ -123,6 +127,7 @@ def plan_of_answers(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) 
     if options.body is not None:
         require_norm_ball(options.body, queries.count)
     sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, options.records)
+    options = of_small_work(options, sensitivity)
     wanted = objective_of(
         wish.objective,
         queries,
@@ -131,7 +136,7 @@ def plan_of_answers(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) 
         coordinate_bounds(sensitivity),
         partial(error_alone, sensitivity, queries, options),
     )
-    shared = CandidateBuilder(sensitivity, wanted, replace(options, records=number))
+    shared = settled(CandidateBuilder(sensitivity, wanted, replace(options, records=number)))
     compared = CandidateComparison(shared, candidate_names(shared))
     chosen = compared.mechanism(options.mechanism) if options.mechanism != AUTO else compared.best_so_far()
     return listed_plan(sensitivity.metric, queries, wanted, chosen, compared, number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import wraps
@@ -19,6 +20,7 @@ from dxgeom.numeric.work import ALLOWED
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
+from dxgeom.progress_line import ProgressLine
 
 Errors: TypeAlias = Sequence[Any] | Mapping[str, Amount]
 Given = ParamSpec("Given")
@@ -70,7 +72,7 @@ class Wish:
     mechanism: str = AUTO
     records: int | None = None
     spend: Fraction = Fraction(1)
-    thorough: bool = True
+    thorough: bool = False
     progress: Progress | None = None
     search: Search = USUAL
 
@@ -78,8 +80,6 @@ class Wish:
         require(self.records, (*WHOLE, NoneType), "records", "give their whole number")
         require(self.thorough, bool, "thorough", "say True or False")
         require(self.search, Search, "search", "give dx.Search(published=…, coarse_facets=…), or leave it out")
-        if self.progress is not None:
-            require_function(self.progress, "progress", "pass one of one text, that is told what is being built")
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -92,6 +92,15 @@ class Wish:
         """What candidates of noise are built by."""
         said = {one.name: getattr(self.search, one.name) for one in fields(Search)}
         return PlanOptions(self.mechanism, self.records, progress=self.progress, quick=not self.thorough, **said)
+
+
+def listener(progress: Progress | bool | None) -> AbstractContextManager[Progress | None]:
+    """Who is told what is being built: a line on standard error, or in a notebook, for True. Raises: WrongArgument."""
+    if isinstance(progress, bool):
+        return ProgressLine("planning") if progress else nullcontext()
+    if progress is not None:
+        require_function(progress, "progress", "say True, or pass one of one text, that is told what is being built")
+    return nullcontext(progress)
 
 
 def _differs(options: object, name: str, default: object) -> bool:

@@ -96,7 +96,7 @@ def search_lines(plan: Plan) -> list[str]:
         case "full":
             return []
         case "quick":
-            return ["a quick plan: only what is found at once was looked at, more time may find less noise"]
+            return ["what takes long to find was left out, and may have less noise: plan thoroughly to try it"]
     if plan.interrupted == BOUND:
         return ["the search for a lower bound was interrupted; the plan is what it would have been"]
     at = "" if plan.interrupted is None else f" at {plan.interrupted}"

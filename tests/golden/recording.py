@@ -148,8 +148,8 @@ def policy_record(name: str) -> Recorded:
     policy = dx.load_policy(policy_file(name))
     metric = policy.compile()
     queries = dx.load_queries(queries_file(name), policy)
-    plan = dx.plan(metric, queries)
-    printed = json.loads(_printed("plan", policy_file(name), queries_file(name)))
+    plan = dx.plan(metric, queries, thorough=True)
+    printed = json.loads(_printed("plan", policy_file(name), queries_file(name), "--thorough"))
     prints: Record = {"plan": plan.fingerprint, "printed": printed.pop("fingerprint")}
     told = {
         "policy": {"fingerprint": policy.fingerprint, "about": policy.about, "yaml": policy.to_yaml().splitlines()},
@@ -265,7 +265,7 @@ def _entries(plan: dx.Plan, path: str) -> tuple[tuple[Entry, ...], Fraction]:
 
 
 def _buildable(metric: dx.VerifiedMetric, queries: dx.LinearQueries) -> list[str]:
-    candidates = dx.plan(metric, queries, search=dx.Search(published=True)).candidates
+    candidates = dx.plan(metric, queries, thorough=True, search=dx.Search(published=True)).candidates
     return [candidate.name for candidate in candidates if candidate.predicted_mse is not None]
 
 

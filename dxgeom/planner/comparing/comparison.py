@@ -130,6 +130,8 @@ class CandidateComparison:
         if self.shared is None or (self.named is None and self.search == "full"):
             return True
         pure = self.shared.sensitivity.metric.privacy != CONCENTRATED
+        if pure and self.named is None and self.search == "quick":
+            return "hull" in self._built or not is_large(self.shared)  # a moment's work beside the plan's
         known = {*NORMAL_KINDS} - {Kind.CONCENTRATED_BOXES}
         return not pure and not {*self._built}.isdisjoint(names(*known))
 

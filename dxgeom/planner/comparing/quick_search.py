@@ -100,6 +100,4 @@ class QuickSearch:
     def _enough(self) -> set[str]:
         """Candidates that a shape found by a search seldom gains a hundredth on: normal noise suits every objective,
         the hull is the same for all, and may be far from one in which some answers count more."""
-        objective = self.shared.objective
-        plain = objective.name != "max" and objective.importance is None
-        return {*names(*NORMAL_KINDS), *(["hull"] if plain else [])}
+        return {*names(*NORMAL_KINDS), *(["hull"] if self.shared.objective.is_plain else [])}

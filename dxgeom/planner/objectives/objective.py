@@ -66,6 +66,11 @@ class Objective:
         stated = [part for part in (self.importance, self.balance) if part is not None]
         return np.prod([[float(factor) for factor in part] for part in stated], axis=0) if stated else None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the noise of the hull, which is the same for all, is made for it: nothing counts more or is worst."""
+        return self.name != "max" and self.importance is None
+
     def loss(self, variances: NDArray[np.float64]) -> float:
         """The objective's value at these mean squared errors (K,)."""
         weighted = variances if self.factors is None else variances * self.factors

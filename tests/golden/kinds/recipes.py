@@ -112,7 +112,8 @@ def recipes() -> Iterator[tuple[str, Recipe]]:
 
 
 def linear(asked: Any, **options: Any) -> Callable[[dx.Policy], Any]:
-    return lambda policy: dx.plan(policy.compile(), _queries(asked, policy), **options)
+    how = {"thorough": True, **options}
+    return lambda policy: dx.plan(policy.compile(), _queries(asked, policy), **how)
 
 
 def _queries(asked: Any, policy: dx.Policy) -> Any:
@@ -202,7 +203,7 @@ def _worded() -> Iterator[tuple[str, Recipe]]:
         "every word": (every, {}),
         "every word, the worst": (every, {"objective": "max"}),
         "every word, the total": (every, {"objective": "mse"}),
-        "every word, quick": (every, {"quick": True}),
+        "every word, quick": (every, {"thorough": False}),
         "importance and errors": (FEW, {"importance": [3, 1]}),
         "errors": (FEW, {"errors": {"elder women": "2.5"}}),
         "a matrix": (_of_matrix, {}),

@@ -26,6 +26,7 @@ records: 40
 queries: [{median: age}]
 """
 ROWS = [f"{'FM'[k % 2]},{k % 9 * 10}" for k in range(40)]
+LAPLACE = ("--mechanism", "laplace")
 FORMS = [(), ("--format", "json"), ("--format", "csv"), ("--id", "november", "--purpose", "report")]
 DOORS = {
     "dxgeom.planner.choose": ("plan", "plan_of_answers", "objective_of"),
@@ -75,22 +76,24 @@ def release(files: Path, queries: str, *more: str) -> str:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_release_from_a_policy_plans_exactly_once(files: Path, entered: Counter[str], form: tuple[str, ...]) -> None:
+def test_a_release_from_a_policy_plans_once_and_never_again(
+    files: Path, entered: Counter[str], form: tuple[str, ...]
+) -> None:
     release(files, "counts.yaml", "--mechanism", "laplace", *form)
     # Once for all queries, and once for each of the two units alone, which they are balanced against.
     once = {"plan": 1, "plan_of_answers": 1, "objective_of": 1, "build": 3}
     assert entered == once
-    if "--id" in form:
-        entered.clear()
-        assert "nothing was spent again" in release(files, "counts.yaml", "--mechanism", "laplace", *form)
-        assert entered == once
+    entered.clear()
+    again = release(files, "counts.yaml", "--mechanism", "laplace", *form)
+    assert ("nothing was spent again" in again) == ("--id" in form)
+    assert not entered
 
 
 def test_a_release_builds_what_its_plan_builds_and_nothing_twice(files: Path, entered: Counter[str]) -> None:
-    run("plan", files / "policy.yaml", files / "counts.yaml", "--quick")
+    run("plan", files / "policy.yaml", files / "counts.yaml")
     planned = entered.copy()
     entered.clear()
-    release(files, "counts.yaml", "--quick", "--output", str(files / "released.json"))
+    release(files, "counts.yaml", "--output", str(files / "released.json"))
     assert entered == planned
 
 
@@ -105,6 +108,81 @@ def test_a_release_from_a_plan_file_never_plans(files: Path, entered: Counter[st
     assert not entered
 
 
-def test_a_release_of_quantiles_plans_exactly_once(files: Path, entered: Counter[str]) -> None:
+def test_a_release_of_quantiles_plans_once_and_never_again(files: Path, entered: Counter[str]) -> None:
     release(files, "quantiles.yaml")
     assert entered == {"plan": 1, "choice_between": 1}
+    entered.clear()
+    release(files, "quantiles.yaml")
+    assert not entered
+
+
+@pytest.mark.parametrize("queries", ["counts.yaml", "quantiles.yaml"])
+def test_a_plan_that_is_kept_beside_the_ledger_is_not_planned_again(
+    files: Path, entered: Counter[str], queries: str
+) -> None:
+    kept = ["--ledger", files / "privacy.db", "--spend", "1/4", *LAPLACE]
+    run("plan", files / "policy.yaml", files / queries, *kept)
+    assert entered
+    assert not (files / "privacy.db").exists()
+    entered.clear()
+    release(files, queries, *LAPLACE)
+    assert not entered
+    # Who asks for the plan itself is shown what was compared.
+    run("plan", files / "policy.yaml", files / queries, *kept)
+    assert entered
+
+
+def test_a_damaged_plan_is_planned_again_and_kept_again(files: Path, entered: Counter[str]) -> None:
+    release(files, "counts.yaml", *LAPLACE)
+    (kept,) = (files / "privacy.db.plans").iterdir()
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:-40])
+    entered.clear()
+    asked = [files / "policy.yaml", files / "people.csv", files / "counts.yaml"]
+    words = ["release", *asked, "--ledger", files / "privacy.db", "--spend", "1/4", *LAPLACE]
+    again = CliRunner().invoke(app, [*map(str, words)])
+    assert again.exit_code == 0
+    assert again.stderr.startswith("a plan kept beside the ledger is not used, and made anew: DX300")
+    assert again.stderr.count("\n") == 1
+    assert entered
+    assert kept.read_bytes() == whole
+
+
+def test_a_release_of_another_data_set_does_not_take_a_kept_plan(files: Path, entered: Counter[str]) -> None:
+    release(files, "counts.yaml", "--dataset", "people", *LAPLACE)
+    entered.clear()
+    release(files, "counts.yaml", "--dataset", "people", *LAPLACE)
+    assert entered
+    assert not (files / "privacy.db.plans").exists()
+
+
+WRONG = {
+    "a table that is missing": ({"data": "absent.csv"}, 1),
+    "a cell that does not fit": ({"rows": ["X,20"]}, 1),
+    "a column that is missing": ({"head": "sex,years"}, 1),
+    "a budget that is spent": ({"spend": "11"}, 3),
+    "an allotment that is not there": ({"more": ["--allotment", "ana"], "before": "1/4"}, 1),
+    "a ledger that is none": ({"ledger": "not a ledger"}, 1),
+    "a spend that is no number": ({"spend": "much"}, 2),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_is_said_before_anything_is_planned(files: Path, entered: Counter[str], wrong: str) -> None:
+    said, code = WRONG[wrong]
+    (files / "people.csv").write_text(
+        "\n".join([said.get("head", "sex,age"), *said.get("rows", []), *ROWS, ""]), encoding="utf-8"
+    )
+    if "ledger" in said:
+        (files / "privacy.db").write_text(said["ledger"] * 400, encoding="utf-8")
+    if "before" in said:
+        release(files, "counts.yaml", *LAPLACE)
+        run("ledger", "allot", files / "privacy.db", "bob=1", "--policy", files / "policy.yaml")
+        entered.clear()
+        (files / "privacy.db.plans").rename(files / "gone")
+    words = ["release", files / "policy.yaml", files / said.get("data", "people.csv"), files / "counts.yaml"]
+    words += ["--ledger", files / "privacy.db", "--spend", said.get("spend", "1/4"), *said.get("more", [])]
+    result = CliRunner().invoke(app, [*map(str, words)])
+    assert result.exit_code == code, result.output
+    assert not entered
+    assert not (files / "privacy.db.plans").exists()

@@ -87,7 +87,7 @@ def test_every_option_can_be_said_to_a_plan_with_the_same_default():
         if option.name != "search":
             assert stated[option.name].default == option.default
     assert stated["search"].default is None
-    assert Wish().options == PlanOptions()
+    assert Wish(thorough=True).options == PlanOptions()
 
 
 @pytest.mark.parametrize(
