@@ -46,6 +46,8 @@ _POOL: Final = 4_000_000
 _ABOVE: Final = 1 + 1e-9
 _NEARLY: Final = 1 - 1e-14
 
+_Pool: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+
 
 class _Top(NamedTuple):
     """The quotients steps/bounds that may be a query's largest, each once, and the ``place`` of one."""
@@ -64,7 +66,7 @@ class PairedChanges(Changes):
     """
 
     kinds: Kinds = field(repr=False)
-    _pool: list[NDArray[np.int64]] = field(default_factory=list, repr=False)
+    _pool: list[_Pool] = field(default_factory=list, repr=False)
     _tops: list[_Top] = field(default_factory=list, repr=False)
 
     @property
@@ -99,18 +101,13 @@ class PairedChanges(Changes):
 
     def largest_loads(self, rates: NDArray[np.float64], most: int) -> LargestLoads:
         if self._pool:
-            found = self._largest_loads_among(self._pool[0], rates, most)
+            found = _largest_loads_of(self._pool[0], rates, most)
             if most > 1 and found.loads.max(initial=0.0) > _ABOVE:
                 return found
         loads = np.concatenate([np.zeros(0), *(np.abs(rows) @ rates / bounds for rows, bounds in self.blocks())])
-        self._pool[:] = [largest_first(loads, max(most, _POOL // len(rates)))]
-        return self._largest_loads_among(self._pool[0], rates, most)
-
-    def _largest_loads_among(self, places: NDArray[np.int64], rates: NDArray[np.float64], most: int) -> LargestLoads:
-        sizes, bounds = np.abs(self.rows(places)).astype(np.float64), self.bounds[places]
-        loads = (sizes @ rates) / bounds
-        worst = largest_first(loads, most)
-        return LargestLoads(loads[worst], sizes[worst] / bounds[worst, None])
+        places = largest_first(loads, max(most, _POOL // len(rates)))
+        self._pool[:] = [(np.abs(self.rows(places)).astype(np.float64), self.bounds[places])]
+        return _largest_loads_of(self._pool[0], rates, most)
 
     def rows(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The differences at these places, laid out, (n, K)."""
@@ -159,6 +156,13 @@ class PairedChanges(Changes):
         order = distinct_rows(rows)[1]
         place = np.argsort(order)
         return ListedChanges(rows[place], self.bounds[place])
+
+
+def _largest_loads_of(pool: _Pool, rates: NDArray[np.float64], most: int) -> LargestLoads:
+    sizes, bounds = pool
+    loads = (sizes @ rates) / bounds
+    worst = largest_first(loads, most)
+    return LargestLoads(loads[worst], sizes[worst] / bounds[worst, None])
 
 
 def _top_of(

@@ -17,6 +17,7 @@ from reference.ranged_workloads import METRICS, built, policy_of, workloads
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, DxgeomError
+from dxgeom.mechanisms.linear import containment
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.basis_mechanism import has_uneven_attributes, kronecker_gaussian, proved_along
@@ -166,6 +167,24 @@ def test_one_other_coefficient_is_refused(workload, privacy, presence):
         divisors = (2 * mixing.divisors[0], *mixing.divisors[1:])
         with pytest.raises(CertificateRefused, match="not made of the numbers"):
             with_mixing(honest, IntegerMixing(mixing.numerators, divisors, mixing.measured))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("presence", [False, True])
+@pytest.mark.parametrize("entries", [1, 40])
+def test_answers_are_looked_at_however_few_are_laid_out_at_once(monkeypatch, entries, presence):
+    policy, generator = policy_of("pure", presence), np.random.default_rng(7)
+    for queries in workloads(policy.universe).values():
+        sensitivity = sensitivity_of(policy.compile(), queries)
+        ways = structured(policy, queries).values()
+        with monkeypatch.context() as small:
+            small.setattr(containment, "_ENTRIES_AT_ONCE", entries)
+            for make in ways:
+                honest = make(sensitivity)
+                numerators = honest.mixing.numerators.copy()
+                numerators[tuple(generator.integers(numerators.shape))] += 1
+                with pytest.raises(CertificateRefused, match="not made of the numbers"):
+                    with_mixing(honest, IntegerMixing(numerators, honest.mixing.divisors, honest.mixing.measured))
 
 
 def with_mixing(mechanism, mixing):

@@ -13,7 +13,7 @@ of them is no record at all.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -26,7 +26,7 @@ from dxgeom.errors import CertificateRefused
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.round_bodies import CrossPolytope, lengths_rounded_up
 from dxgeom.mechanisms.linear.distance_bounds import parts_of
-from dxgeom.mechanisms.linear.lattice import LatticeQueries, tables_over
+from dxgeom.mechanisms.linear.lattice import tables_over
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing, MeasuredNumbers, are_exact
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.changes import ListedChanges, largest_first
@@ -63,15 +63,16 @@ def require_measured(sensitivity: Sensitivity, mixing: IntegerMixing) -> None:
     if sensitivity.absent is not None:
         require_nothing_for_absence(queries.tables, sensitivity.absent)
     first_near = _first_near(sensitivity.metric.metric, universe.shape)
-    for whole in tables_over(queries, universe):
-        values = _told_apart(whole, measured)
-        for table in _in_parts(whole, max(widths, default=1)):
-            left = _left(table, queries, mixing, values)
+    for parts in _batches(tables_over(queries, universe), measured):
+        made, start = _made(parts, mixing, kind := _kind_of(parts, mixing)), 0
+        for part in parts:
+            rows = slice(start, start := start + len(part.queries))
+            left = _left(part, mixing, {axes: one[rows] for axes, one in made.items()}, kind)
             if first_near is None:
                 _require_made_of_noisy(not np.any(left))
                 continue
-            for place, axis in enumerate(whole.axes):
-                one, other = _near_kinds(whole.classes[place], measured.codes.get(axis), first_near[axis])
+            for place, axis in enumerate(part.axes):
+                one, other = _near_kinds(part.classes[place], measured.codes.get(axis), first_near[axis])
                 _require_made_of_noisy(np.array_equal(left.take(one, axis=place + 1), left.take(other, axis=place + 1)))
 
 
@@ -118,69 +119,90 @@ def _near_kinds(
     return np.ascontiguousarray(pairs[pairs[:, 0] != pairs[:, 1]].T)
 
 
-def _told_apart(table: WeightTable, measured: MeasuredNumbers) -> Mapping[int, NDArray[np.int64]]:
-    """Of each attribute of the queries a value of each kind."""
-    each = zip(table.axes, table.classes, strict=True)
-    return {axis: _kinds(classes, measured.codes.get(axis))[0] for axis, classes in each}
+def _batches(tables: Iterable[WeightTable], measured: MeasuredNumbers) -> Iterator[list[WeightTable]]:
+    """The tables' queries, so many at a time as are laid out; a table of many in several parts."""
+    told = {axis: 1 + int(own.max()) + 1 for axis, own in measured.codes.items()}
+    summed = sum(math.prod(told[axis] for axis in axes) for axes in {block.axes for block in measured.blocks})
+    batch: list[WeightTable] = []
+    room = _ENTRIES_AT_ONCE
+    for table in tables:
+        cells = max(summed, table.cells)
+        at_once = max(_ENTRIES_AT_ONCE // cells, 1)
+        for start in range(0, len(table.queries), at_once):
+            rows = table.queries[start : start + at_once]
+            if batch and room < len(rows) * cells:
+                yield batch
+                batch, room = [], _ENTRIES_AT_ONCE
+            batch.append(replace(only(table, range(start, start + len(rows))), queries=rows))
+            room -= len(rows) * cells
+    if batch:
+        yield batch
 
 
-def _in_parts(table: WeightTable, widest: int) -> Iterator[WeightTable]:
-    """The table's queries, so many at a time as are laid out."""
-    at_once, count = max(_ENTRIES_AT_ONCE // max(widest, table.cells), 1), len(table.queries)
-    for start in range(0, count, at_once):
-        places = range(start, min(start + at_once, count))
-        yield replace(only(table, places), queries=table.queries[places.start : places.stop])
+def _kind_of(parts: Sequence[WeightTable], mixing: IntegerMixing) -> Any:
+    """Of what all of D·W - C·M is summed: integers of 64 bits where they suffice."""
+    steps, reach = mixing.measured.steps_per_count, 0
+    for part in parts:
+        largest = max(int(np.abs(part.weights).max(initial=0)), 1)
+        for row in part.queries.tolist():
+            over = mixing.divisors[row] / steps
+            reach = max(reach, over.numerator * largest + over.denominator * max(mixing.row_sums[row], 1))
+    return np.int64 if reach < FITS else object
 
 
-def _left(
-    table: WeightTable, queries: LatticeQueries, mixing: IntegerMixing, values: Mapping[int, NDArray[np.int64]]
-) -> NDArray[Any]:
-    """(k, values of axis 1, …): what is left of D·W − C·M for these queries and values, times what makes D whole.
-
-    All of it is summed in integers, of 64 bits where they suffice.
-    Raises: CertificateRefused where C·M depends on another attribute.
-    """
-    rows = table.queries.tolist()
-    divisors = [mixing.divisors[row] / mixing.measured.steps_per_count for row in rows]
-    weights = table.weights
+def _left(table: WeightTable, mixing: IntegerMixing, made: Mapping[tuple[int, ...], NDArray[Any]], kind: Any) -> Any:
+    """(k, values of axis 1, …): what is left of D·W − C·M for these queries and values, times what makes D whole; of
+    numbers of this kind."""
+    measured = mixing.measured
+    values, weights = dict[int, NDArray[np.int64]](), table.weights  # of each attribute a value of each kind
     for place, (axis, classes) in enumerate(zip(table.axes, table.classes, strict=True)):
+        values[axis] = _kinds(classes, measured.codes.get(axis))[0]
         weights = weights.take(classes[values[axis]], axis=place + 1)
-    largest = int(np.abs(weights).max(initial=0))
-    sums = [mixing.row_sums[row] for row in rows]
-    each = zip(divisors, sums, strict=True)
-    reach = max(over.numerator * max(largest, 1) + over.denominator * max(total, 1) for over, total in each)
-    kind: Any = np.int64 if reach < FITS else object
+    of_noise = np.zeros((len(table.queries), *[1] * len(table.axes)), dtype=kind)
+    for axes, part in made.items():
+        if {*axes} <= {*table.axes}:
+            for place, axis in enumerate(axes):
+                part = part.take(measured.codes[axis][values[axis]], axis=place + 1)
+            shape = [len(values[axis]) if axis in axes else 1 for axis in table.axes]
+            of_noise = of_noise + part.reshape([len(part), *shape])
+    divisors = [mixing.divisors[row] / measured.steps_per_count for row in table.queries.tolist()]
     along = (-1, *[1] * len(table.axes))
-    times, over = (
-        np.array([getattr(one, part) for one in divisors], dtype=kind).reshape(along)
-        for part in ("numerator", "denominator")
-    )
-    return np.asarray(times * weights.astype(kind) - over * _made(table, mixing, values, kind))
+    times = np.array([one.numerator for one in divisors], dtype=kind).reshape(along)
+    over = np.array([one.denominator for one in divisors], dtype=kind).reshape(along)
+    return np.asarray(times * weights.astype(kind) - over * of_noise)
 
 
-def _made(
-    table: WeightTable, mixing: IntegerMixing, values: Mapping[int, NDArray[np.int64]], kind: Any
-) -> NDArray[Any]:
-    """(k, values of axis 1, …): C·M of these queries, per step; a length of 1 where it depends on no value."""
-    found, start = np.zeros((len(table.queries), *[1] * len(table.axes)), dtype=kind), 0
-    codes = mixing.measured.codes
-    told = {axis: own[values[axis]] if axis in values else np.arange(int(own.max()) + 1) for axis, own in codes.items()}
+def _made(parts: Sequence[WeightTable], mixing: IntegerMixing, kind: Any) -> dict[tuple[int, ...], NDArray[Any]]:
+    """C·M of these queries, per step, by the attributes of theirs that it depends on.
+
+    Raises: CertificateRefused where it depends on another attribute.
+    """
+    told = {axis: np.arange(int(own.max()) + 1) for axis, own in mixing.measured.codes.items()}
+    looked = {axis: np.concatenate([np.full(len(one.queries), axis in one.axes) for one in parts]) for axis in told}
+    rows = np.concatenate([one.queries for one in parts])
+    found: dict[tuple[int, ...], NDArray[Any]] = {}
+    start = 0
     for block in mixing.measured.blocks:
-        shares = mixing.numerators[table.queries, start : start + block.size].astype(kind)
+        shares = mixing.numerators[rows, start : start + block.size].astype(kind)
         start += block.size
-        if not np.any(shares):
+        taking = np.flatnonzero(shares.any(axis=1))
+        if not taking.size:
             continue
-        part, kept = block.of_records(shares, told), list(block.axes)
-        for axis in block.axes:
-            if axis not in values:
-                place = kept.index(axis) + 1
-                part = np.moveaxis(part, place, -1)
-                _require_made_of_noisy(bool(np.all(part == part[..., :1])))
-                part = part[..., 0]
-                kept.remove(axis)
-        order = sorted(range(len(kept)), key=lambda place: kept[place])
-        part = part.transpose([0, *(place + 1 for place in order)])
-        found = found + part.reshape([len(part), *(len(values[axis]) if axis in kept else 1 for axis in table.axes)])
+        part = block.of_records(shares[taking], told)
+        which = sum((looked[axis][taking] * 2**bit for bit, axis in enumerate(block.axes)), np.zeros_like(taking))
+        for pattern in np.unique(which).tolist():
+            here = which == pattern
+            own, kept = part[here], list[int]()
+            for bit, axis in reversed([*enumerate(block.axes)]):
+                first = own.take(0, axis=bit + 1)
+                if pattern >> bit & 1:
+                    kept.insert(0, axis)
+                else:
+                    _require_made_of_noisy(bool(np.all(own == np.expand_dims(first, bit + 1))))
+                    own = first
+            axes = tuple(sorted(kept))
+            own = own.transpose([0, *(1 + kept.index(axis) for axis in axes)])
+            found.setdefault(axes, np.zeros((len(rows), *own.shape[1:]), dtype=kind))[taking[here]] += own
     return found
 
 

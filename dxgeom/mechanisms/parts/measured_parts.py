@@ -145,43 +145,64 @@ def _numerators(made: LatticeNoise[Any], blocks: Sequence[Block], boxes: Sequenc
             "pairs are: ask for them as dx.universe.MarginalQueries, or BoxQueries"
         )
     found = np.zeros((count, int(ends[-1])), dtype=np.int64)
-    at = {number: slice(*ends[place : place + 2]) for place, number in enumerate(made.noisy)}
-    parts, sums = list(made.averages()), {number: made.sums_of(number) for number in made.noisy}
+    at = {number: np.arange(*ends[place : place + 2]) for place, number in enumerate(made.noisy)}
+    parts = [_part(made, levels, shares, at) for levels, shares in made.averages()]
     for one in boxes:
-        taken = _Taken(made.factors, one)
-        for levels, shares in parts:
+        taken = _Boxes(made.factors, one)
+        rows = np.zeros((len(one.answers), found.shape[1]), dtype=np.int64)
+        for levels, numbers, places, shares in parts:
             if levels.keys() <= {*one.columns}:
-                for number, share in shares.items():
-                    found[one.answers, at[number]] += share * taken.of(levels, sums[number])
+                rows[:, numbers] += shares * taken.of(levels)[:, places]
+        found[one.answers] = rows
     return found
 
 
+def _part(
+    made: LatticeNoise[Any], levels: Mapping[int, int], shares: Mapping[int, int], at: Mapping[int, NDArray[np.int64]]
+) -> tuple[Mapping[int, int], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Its levels; all numbers with noise in which it is seen, the place of each among its own, and its share there."""
+    cells = {place: made.factors[place].cells(level) for place, level in sorted(levels.items())}
+    places = [_seen_in(made.sums_of(number), cells) for number in shares]
+    each = np.repeat([*shares.values()], [len(one) for one in places])
+    return levels, np.concatenate([at[number] for number in shares]), np.concatenate(places), each
+
+
+def _seen_in(sums: Mapping[int, Summing], cells: Mapping[int, int]) -> NDArray[np.int64]:
+    """(numbers,): of each number of a part with noise, group by group, the place of what it adds to, among so many
+    ``cells`` along each attribute."""
+    found, stride = np.zeros((1, 1), dtype=np.int64), math.prod(cells.values())
+    for place in sorted(sums):
+        own = np.zeros(sums[place].shape, dtype=np.int64)
+        if place in cells:
+            stride //= cells[place]
+            own = own + stride * _along(sums[place], cells[place])
+        shape = found.shape[0] * own.shape[0], found.shape[1] * own.shape[1]
+        found = (found[:, None, :, None] + own[None, :, None, :]).reshape(shape)
+    return found.ravel()
+
+
+def _along(sums: Summing, cells: int) -> NDArray[np.int64]:
+    """(groups, inner): along one attribute."""
+    if isinstance(sums, FirstLessSecond):
+        return np.zeros((1, 1), dtype=np.int64)  # the second's is the same, less
+    if isinstance(sums, Siblings):
+        return np.arange(cells).reshape(sums.groups, -1)[:, 1:]  # the first sibling's is what the others lack
+    return np.repeat(np.arange(cells), sums.shape[0] // cells)[:, None]
+
+
 @final
-class _Taken:
+class _Boxes:
     """What boxes over the same columns take of parts."""
 
     def __init__(self, factors: Sequence[Factor], boxes: AskedBoxes) -> None:
-        self._ends = dict(zip(boxes.columns, zip(boxes.lower.T, boxes.upper.T, strict=True), strict=True))
-        self._everybody = np.ones((len(boxes.answers), 1), dtype=np.int64)
-        self._along = cache(lambda place, level: factors[place].taken(level, *self._ends[place]))
+        ends = dict(zip(boxes.columns, zip(boxes.lower.T, boxes.upper.T, strict=True), strict=True))
+        self._columns, self._everybody = boxes.columns, np.ones((len(boxes.answers), 1), dtype=np.int64)
+        self._along = cache(lambda place, level: factors[place].taken(level, *ends[place]))
 
-    def of(self, levels: Mapping[int, int], sums: Mapping[int, Summing]) -> NDArray[np.int64]:
-        """(k, numbers): of the part of these levels, as sums of the finer one that is measured."""
-        found = self._everybody[:, :, None]
-        for place in sorted({*self._ends, *sums}):
-            own = self._along(place, levels.get(place, 0)) if place in self._ends else self._everybody
-            axis = _onto(sums.get(place), own)
-            shape = len(found), found.shape[1] * axis.shape[1], found.shape[2] * axis.shape[2]
-            found = (found[:, :, None, :, None] * axis[:, None, :, None, :]).reshape(shape)
-        return found.reshape(len(found), -1)
-
-
-def _onto(sums: Summing | None, own: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(k, groups, inner): what is taken of sums of an attribute, as that of the finer ones that are measured."""
-    if sums is None:
-        return own[:, :, None]
-    if isinstance(sums, FirstLessSecond):
-        return own[:, :1, None]  # the second's is the same, less
-    if isinstance(sums, Siblings):
-        return own.reshape(len(own), sums.groups, -1)[:, :, 1:]  # the first sibling's is what the others lack
-    return np.repeat(own, sums.shape[0] // own.shape[1], axis=1)[:, :, None]
+    def of(self, levels: Mapping[int, int]) -> NDArray[np.int64]:
+        """(k, cells): of the part of these levels."""
+        found = self._everybody
+        for place in sorted(self._columns):
+            own = self._along(place, levels.get(place, 0))
+            found = (found[:, :, None] * own[:, None, :]).reshape(len(found), -1)
+        return found
