@@ -54,7 +54,8 @@ def check(
 ) -> None:
     """Check a policy and say what it amounts to, or whether a table fits it.
 
-    Prints the number of record types, how far apart the values of each attribute are, a worked sentence for each rule,
+    Prints the number of possible records, how far apart the values of each attribute are, a worked sentence for each
+    rule,
     what the rules tighten or leave unprotected, and why the result is a metric. All mistakes are reported at once.
     With a table it prints instead which rows a release would refuse, why, and the lines to add, for your eyes only; the
     exit code is 1 if there are any.
