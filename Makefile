@@ -24,6 +24,7 @@ check: .venv/ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python checks/house_rules.py
+	$(BIN)/python checks/words.py
 
 format: .venv/ready
 	$(BIN)/ruff format .

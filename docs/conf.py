@@ -7,8 +7,11 @@ sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "dxgeom"
 project_copyright = "the dxgeom founders"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "commands", "languages", "rooms"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "commands", "glossary", "languages", "rooms"]
 root_doc = "docs/index"
+# Where the site begins, beside the folder of pages; its own text, as no page lies there.
+templates_path = ["site"]
+html_additional_pages = {"index": "landing.html"}
 include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**", "policies/*.md", "papers/**"]
 html_theme = "furo"
 html_title = "dxgeom"

@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind are refused with a sentence, at every door of the package."""
+"""Arguments of the wrong kind are refused with a sentence, at every entry point of the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Noise in the answers themselves: what each pair of record types shifts of it, and how far that is in the law's norm.
+"""Noise in the answers themselves: what each pair of possible records shifts of it, and how far that is in the law's
+norm.
 
 Lengths are rationals, or balls where maps have to be undone; float64 only tells which ones are far from their distance.
 """
@@ -57,7 +58,7 @@ def carried(mechanism: AdditiveMechanism) -> NDArray[np.int64]:
 
 
 def require_hidden_shifts(law: NoiseLaw | None, weights: NDArray[np.int64], metric: Metric) -> str:
-    """That the noise hides what pairs of record types shift of it, those that all distances are made of.
+    """That the noise hides what pairs of possible records shift of it, those that all distances are made of.
 
     Raises: CertificateRefused; TooLarge where they are too many.
     """
@@ -69,7 +70,7 @@ def require_hidden_shifts(law: NoiseLaw | None, weights: NDArray[np.int64], metr
     elif law is not None and len(shifts):
         _require_short(law, shifts, distances)
     return (
-        f"all {looked_at:,} pairs of record types that distances are made of are hidden, exactly; {len(shifts):,} "
+        f"all {looked_at:,} pairs of possible records that distances are made of are hidden, exactly; {len(shifts):,} "
         "different changes"
     )
 
@@ -84,7 +85,7 @@ def _different(
     for pairs in metric.generating_pairs() if width else ():
         looked_at += len(pairs.first)
         if looked_at > most:
-            raise TooLarge(f"more than {most:,} pairs of record types are not held against noise of this kind")
+            raise TooLarge(f"more than {most:,} pairs of possible records are not held against noise of this kind")
         for start in range(0, len(pairs.first), step):
             part = slice(start, start + step)
             found = (weights[:, pairs.first[part]] - weights[:, pairs.second[part]]).T

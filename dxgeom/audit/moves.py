@@ -85,7 +85,7 @@ def moves_of(metric: Metric, sizes: Sequence[int]) -> Moves:
         inner = inner.inner
     parts: tuple[Metric | None, ...]
     if inner.size != math.prod(sizes):
-        raise TooLarge("this audit knows no moves of a metric that has other record types than the attributes make")
+        raise TooLarge("this audit knows no moves of a metric that has other possible records than the attributes make")
     if len(sizes) == 1:
         parts = (inner,)
     elif isinstance(inner, GroupedMetric) and inner.shape == tuple(sizes):

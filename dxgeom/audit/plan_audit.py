@@ -242,7 +242,7 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
     if normal and metric.privacy == "pure":
         raise CertificateRefused("noise whose odds have no bound is no noise for pure privacy")
     if isinstance(mechanism, AdditiveMechanism) and metric.size > _LARGEST_HISTOGRAM:
-        raise TooLarge(f"answers from histograms of more than {_LARGEST_HISTOGRAM:,} record types are not driven")
+        raise TooLarge(f"answers from histograms of more than {_LARGEST_HISTOGRAM:,} possible records are not driven")
     present = isinstance(metric.metric, PresenceMetric)
     if isinstance(mechanism, AdditiveMechanism) and not isinstance(mechanism.mixing, IntegerMixing):
         hidden = _listed(mechanism, metric.metric)

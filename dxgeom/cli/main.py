@@ -23,6 +23,7 @@ shown; 6 charged and not answered; 130 interrupted: 'plan' then shows the best t
 """
 
 COMMANDS: Final = {
+    "words": "dxgeom.cli.words",
     "examples": "dxgeom.cli.examples",
     "docs": "dxgeom.cli.docs",
     "init": "dxgeom.cli.init",

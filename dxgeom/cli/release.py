@@ -97,7 +97,7 @@ CountColumnOption: TypeAlias = Annotated[
     str | None, typer.Option("--count-column", help="The column that says how many records a row stands for.")
 ]
 DropOutsideOption: TypeAlias = Annotated[
-    bool, typer.Option("--drop-outside", help="Leave out rows outside the universe instead of refusing the table.")
+    bool, typer.Option("--drop-outside", help="Leave out rows that do not fit instead of refusing the table.")
 ]
 QuietDataOption: TypeAlias = Annotated[
     bool, typer.Option("--quiet-data", help="Refuse a table without a word about what it holds.")
@@ -116,7 +116,7 @@ ReleaseOutputOption: TypeAlias = Annotated[
 PublicOption: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        "--public", metavar="FILE", help="Write it to this new file, too, without what only the curator may see."
+        "--public", metavar="FILE", help="Write it to this new file, too, without what only the data holder may see."
     ),
 ]
 RehearseOption: TypeAlias = Annotated[

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from dxgeom.document.document import Document, pieces
 from dxgeom.document.scene import ON_DARK, Area, Arrow, Dots, Label, Line, Mark, Point, Scene
-from dxgeom.wording.glossary import MEANINGS, TERMS, term_of
+from dxgeom.wording.glossary import TERMS, word_of
 
 _TOP, _RIGHT, _BOTTOM = 12, 14, 40
 _HEAD = 7.0
@@ -188,12 +188,13 @@ def _with_terms(words: str, whole: bool, known: list[str] | None) -> Markup:
     parts: list[str] = []
     end = 0
     for found in TERMS.finditer(words):
-        term = term_of(found[0])
-        if not whole or known is None or term in known:
+        word = word_of(found[0])
+        if not whole or known is None or word.term in known:
             continue
-        known.append(term)
+        known.append(word.term)
         parts.append(str(escape(seen(words[end : found.start()]))))
-        parts.append(f'<a class="term" href="#word-{term}" title="{escape(MEANINGS[term])}">{escape(found[0])}</a>')
+        link = f"#word-{word.term.replace(' ', '-')}"
+        parts.append(f'<a class="term" href="{link}" title="{escape(word.meaning)}">{escape(found[0])}</a>')
         end = found.end()
     return Markup("".join([*parts, str(escape(seen(words[end:])))]))  # noqa: S704 - every part is escaped above
 

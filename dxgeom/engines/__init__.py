@@ -1,4 +1,4 @@
-"""Histograms from data engines: a table in, one exact count per record type out.
+"""Histograms from data engines: a table in, one exact count per possible record out.
 
 The only room that knows DuckDB, Ibis and Arrow. Numbers are binned and equal rows are put together in the engine's own
 SQL; only distinct groups come back, and are encoded here.

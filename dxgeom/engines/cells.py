@@ -1,4 +1,5 @@
-"""The cells of a column as words, as numbers, as days or as moments, and batches of them as indices of record types.
+"""The cells of a column as words, as numbers, as days or as moments, and batches of them as indices of possible
+records.
 
 A missing cell is null (or NaN among numbers); one that is there but is no number is infinite, which no value is.
 """
@@ -235,7 +236,7 @@ class BatchEncoder:
         return codes
 
     def indices(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """The record type of each row, ``OUTSIDE`` where there is none."""
+        """The possible record of each row, ``OUTSIDE`` where there is none."""
         return self._universe.indices_of(codes)
 
 

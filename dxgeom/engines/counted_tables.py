@@ -1,4 +1,4 @@
-"""The counts in whole tables, read without a count of every record type: rows are never put together into those."""
+"""The counts in whole tables, read without a count of every possible record: rows are never put together into those."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ def tallied_in_shares(
 ) -> Tally:
     """Shares in every cell; ``total`` and ``dropped`` as :func:`dxgeom.engines.histogram.tally_of_shares` has them.
 
-    Definition: of each person what :class:`dxgeom.universe.people.shares.ShareCounter` gives to record types, added up
+    Definition: of each person what :class:`dxgeom.universe.people.shares.ShareCounter` gives to possible records,
+    added up
     to cells. Rows outside are absent where records may be, with their part of the shares; else they are left out.
     Raises: DataError for rows that name nobody, or more people than int64 carries.
     """
@@ -121,7 +122,7 @@ def ranked(
 ) -> NDArray[np.int64]:
     """The order of groups of rows (G,): by person, by component, the absent after all others, by index.
 
-    The index of a record type rises with the codes of its attributes, the first one first: *exactly* the order of
+    The index of a possible record rises with the codes of its attributes, the first one first: *exactly* the order of
     indices, without any. Which component absent records are of is never asked: where there are any, all are of one.
     """
     columns = [np.where(outside, 0, column) for column in codes.T]
@@ -266,7 +267,9 @@ def table_counts(
     """
     universe, people = queries.universe, queries.universe.reading.people
     if isinstance(table, np.ndarray):
-        raise DataError("whole tables of counts are read from rows: pass the table, not a count of every record type")
+        raise DataError(
+            "whole tables of counts are read from rows: pass the table, not a count of every possible record"
+        )
     if people is not None and people.in_shares and component_keys is None:
         raise DataError("people are spread over their rows by components of the policy's metric; give component_keys")
 

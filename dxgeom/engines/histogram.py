@@ -31,7 +31,7 @@ from dxgeom.universe.wording import cell_text, is_nan
 class Tally:
     """What a pass over a table found.
 
-    ``counts`` by record type (meaningful only while ``total`` fits int64); ``total`` and ``dropped``: records
+    ``counts`` by possible record (meaningful only while ``total`` fits int64); ``total`` and ``dropped``: records
     inside and outside the universe; ``rows``, ``outside_rows`` and ``bad_counts``: rows of the table, those
     outside, and those whose number of records is no whole number.
     """
@@ -48,7 +48,7 @@ def tally(reader: RecordReader, people: CountedPeople | None = None) -> Tally:
     """Counts every row once; of people whose rows count, or who have a single one, the rows that count.
 
     Raises: DataError for rows that do not say whose they are, or otherwise are not what is stated of people; TooLarge
-    where there are too many record types to count each.
+    where there are too many possible records to count each.
     """
     reader.universe.require_indexable("histograms")
     if people is not None:
@@ -88,7 +88,7 @@ def records_of(batch: pa.RecordBatch) -> tuple[NDArray[np.int64], int]:
 
 
 def tally_of_shares(reader: RecordReader, people: CountedPeople, component_of: Components) -> Tally:
-    """Shares by record type; ``total``: people, or what their rows count; ``dropped``: people none of whose rows is
+    """Shares by possible record; ``total``: people, or what their rows count; ``dropped``: people none of whose rows is
     inside.
 
     Rows outside are absent where records may be, with their part of the person's shares; else they are left out first,
@@ -214,14 +214,14 @@ def histogram_of_counts(counts: Any, size: int, absent: int | None = None) -> Hi
     Raises: DataError for another shape, floats (NaN among them), booleans, negatives, or a sum beyond int64.
     """
     if isinstance(counts, np.ma.MaskedArray):
-        raise DataError("a histogram has a count for every record type, but this array is masked; fill it first")
+        raise DataError("a histogram has a count for every possible record, but this array is masked; fill it first")
     array = np.asarray(counts)
     if absent is not None and array.shape == (size - 1,):
         array = np.insert(array, absent, 0)
     if array.shape != (size,):
         raise DataError(
             f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}: "
-            "give a count for each record type, in their order"
+            "give a count for each possible record, in their order"
         )
     if array.dtype.kind not in "iu":
         raise DataError(
@@ -229,9 +229,9 @@ def histogram_of_counts(counts: Any, size: int, absent: int | None = None) -> Hi
             "after checking that every count is whole"
         )
     if array.dtype.kind == "i" and np.any(array < 0):
-        raise DataError(f"a count is never negative, but record type {int(np.argmax(array < 0))} has one")
+        raise DataError(f"a count is never negative, but possible record {int(np.argmax(array < 0))} has one")
     if absent is not None and array[absent] != 0:
-        raise DataError(f"nobody is counted as the absent record, but record type {absent} has a count")
+        raise DataError(f"nobody is counted as the absent record, but possible record {absent} has a count")
     total = exact_sum(array)
     if total > LARGEST:
         raise DataError(f"a histogram holds at most {LARGEST} records; this array has more")
@@ -248,7 +248,7 @@ def histogram_of_table(
     people: CountedPeople | None = None,
     component_of: Components | None = None,
 ) -> Histogram:
-    """Counts the rows of a table by record type, in exact integer arithmetic.
+    """Counts the rows of a table by possible record, in exact integer arithmetic.
 
     Args:
         table: the path of a .csv, .tsv, .parquet, .csv.gz or .tsv.gz file (UTF-8, with a header, unless the policy says
@@ -262,7 +262,7 @@ def histogram_of_table(
             or outside where records may be absent and rows outside are dropped.
         quiet_data: refuse without a word about what the table holds.
         people: whose rows these are; left out, as the universe says.
-        component_of: where people are spread, the component of each record type under the policy's metric, see
+        component_of: where people are spread, the component of each possible record under the policy's metric, see
             :func:`dxgeom.metrics.components.components_of`; shares are spread by it.
     Raises: DataError when the table cannot be read, lacks a column, holds rows outside, or has no rows (unless records
     may be absent).

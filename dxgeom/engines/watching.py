@@ -30,7 +30,7 @@ _COLUMNS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 
 QUIET: Final = (
     "the table cannot be released from as it is; which rows, cells or columns are the reason is told without "
-    "quiet_data (--quiet-data), for the curator's eyes only"
+    "quiet_data (--quiet-data), for the data holder's eyes only"
 )
 
 

@@ -317,7 +317,7 @@ class PrivateTable(SecretMechanism[int]):
 
     def __post_init__(self, door: object) -> None:
         if door is not _DOOR:
-            raise DxgeomError("a PrivateTable is made by honouring(metric, law), which checks it, never by hand")
+            raise DxgeomError("a PrivateTable is made by honouring(metric, law), which checks it, never directly")
 
     def expected_loss(self, prior: Prior, losses: Losses) -> Fraction:
         """The expected loss under a prior, *exact*."""

@@ -56,7 +56,7 @@ class LineNoise(SecretMechanism[Fraction]):
 
     def __post_init__(self, door: object) -> None:
         if door is not _DOOR:
-            raise DxgeomError("a LineNoise is made by staircase or layered_line, which check it, never by hand")
+            raise DxgeomError("a LineNoise is made by staircase or layered_line, which check it, never directly")
 
     @cached_property
     def fingerprint(self) -> str:

@@ -88,7 +88,7 @@ class PlanarLaplace(SecretMechanism[Place]):
     def __post_init__(self, door: object) -> None:
         seal(self)
         if door is not _DOOR:
-            raise DxgeomError("a PlanarLaplace is made by planar_laplace, which measures its scale, never by hand")
+            raise DxgeomError("a PlanarLaplace is made by planar_laplace, which measures its scale, never directly")
 
     @cached_property
     def law(self) -> EllipsoidNoise:

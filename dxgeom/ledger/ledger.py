@@ -58,7 +58,7 @@ class Ledger(Displayed, Uncopied):
         if not isinstance(chronicle, Chronicle) or account is None:
             raise WrongArgument(
                 f"a ledger is opened and not made; found {described(chronicle)}: a release opens the one that it is "
-                "given the name of, plan.release(…, ledger='my.db'); by hand it is dx.Ledger.open('my.db', …)"
+                "given the name of, plan.release(…, ledger='my.db'); directly, it is dx.Ledger.open('my.db', …)"
             )
         self._held, self._account = chronicle, account
         self._closed = False

@@ -1,4 +1,4 @@
-"""Distances between record types, and the proof that they are metrics. ``metric`` is what every family offers."""
+"""Distances between possible records, and the proof that they are metrics. ``metric`` is what every family offers."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ MOST_PAIRS = 20_000_000
 class SeparateBlocks(Sealed):
     """Blocks of records that a metric keeps infinitely far apart; only :func:`separate_blocks` makes them.
 
-    ``members[b]``: the indices of the record types of block b, increasing; together they are all, each once.
+    ``members[b]``: the indices of the possible records of block b, increasing; together they are all, each once.
     ``metrics[b]``: the metric on them. ``whole``: the metric on all records.
     """
 
@@ -142,7 +142,7 @@ class SeparateBlocks(Sealed):
 
     def __post_init__(self, door: object) -> None:
         if door is not _DOOR:
-            raise DxgeomError("blocks that a metric keeps apart are made by separate_blocks, never by hand")
+            raise DxgeomError("blocks that a metric keeps apart are made by separate_blocks, never directly")
 
     def cut(self, counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """A histogram's part for each block."""
@@ -165,9 +165,9 @@ def separate_blocks(verified: VerifiedMetric, labels: ArrayLike) -> SeparateBloc
             "where records may be absent, blocks are not apart: adding a record to one and removing it from another is "
             "a replacement; use in_sequence"
         )
-    names, block_of = np.unique(array_of(labels, "labels", "give one for each record type"), return_inverse=True)
+    names, block_of = np.unique(array_of(labels, "labels", "give one for each possible record"), return_inverse=True)
     if block_of.shape != (verified.size,):
-        raise UnsupportedCombination(f"blocks need a label for each of {verified.size:,} record types")
+        raise UnsupportedCombination(f"blocks need a label for each of {verified.size:,} possible records")
     for pairs in verified.metric.generating_pairs():
         _require_separate(pairs, block_of)
     members = sealed(tuple(np.flatnonzero(block_of == block) for block in range(len(names))))
@@ -183,8 +183,8 @@ def _require_separate(pairs: PairBlock, block_of: NDArray[np.int64]) -> None:
     if crossing.size:
         i, j = int(pairs.first[crossing[0]]), int(pairs.second[crossing[0]])
         raise UnsupportedCombination(
-            f"the policy hides record type {i} from {j}, which another block holds: blocks are parallel only where it "
-            "keeps them apart; use in_sequence"
+            f"the policy hides possible record {i} from {j}, which another block holds: blocks are parallel only "
+            "where it keeps them apart; use in_sequence"
         )
 
 

@@ -12,7 +12,7 @@ from dxgeom.errors import LedgerError
 @final
 @dataclass(frozen=True)
 class DataSet:
-    """The data that a release reads, as its curator calls them.
+    """The data that a release reads, as its data holder calls them.
 
     ``name``: the same for all policies and editions that are about the same people; None where nobody named it, and
     then a ledger serves one policy only. ``edition``: which version of the data. ``disjoint``: no person is in two

@@ -85,7 +85,8 @@ def _of_tables(metric: Metric, tables: WeightTables) -> Iterator[Differences]:
 
 def kinds_along(metric: Metric, tables: WeightTables) -> tuple[Metric, NDArray[np.int64], NDArray[np.int64]] | None:
     """The metric without attributes that no query looks at, the weights (R, K) of each kind of records, and the kind
-    (N',) of every record that is left; None where record types or kinds are too many to go through one by one, or all
+    (N',) of every record that is left; None where possible records or kinds are too many to go through one by one, or
+    all
     are equally far apart and some of very many stand for all."""
     try:
         columns, which = kinds_of_elements(tables)
@@ -123,7 +124,7 @@ def _merged(parts: list[Differences], queries: int) -> Differences:
     if len(rows) > DISTINCT_LIMIT or rows.size > ENTRY_LIMIT:
         raise TooLarge(
             f"the queries have more than {min(DISTINCT_LIMIT, ENTRY_LIMIT // queries):,} distinct differences "
-            "between generating pairs; ask fewer queries at once, or coarsen the universe"
+            "between generating pairs; ask fewer queries at once, or take coarser attributes"
         )
     return rows, bounds
 

@@ -158,7 +158,7 @@ def refuse_pairs(pairs: int) -> None:
     if pairs > PAIR_LIMIT:
         raise TooLarge(
             f"{pairs:,} pairs of records would have to be compared, the limit is {PAIR_LIMIT:,}; "
-            "ask fewer queries at once, or coarsen the universe"
+            "ask fewer queries at once, or take coarser attributes"
         )
 
 
@@ -328,7 +328,7 @@ def _collected_within_limit(blocks: Iterable[PairClasses]) -> list[PairClasses]:
         if pairs > KEPT_LIMIT:
             raise TooLarge(
                 f"more than {KEPT_LIMIT:,} pairs of records would have to be kept; ask fewer queries at once, "
-                "or coarsen the universe"
+                "or take coarser attributes"
             )
         kept.append(moves)
     return kept
@@ -558,5 +558,5 @@ def refuse_cells(cells: int) -> None:
     if cells > CELL_LIMIT:
         raise TooLarge(
             f"the queries tell {cells:,} kinds of records apart, the limit is {CELL_LIMIT:,}; ask fewer queries at "
-            "once, or coarsen the universe"
+            "once, or take coarser attributes"
         )

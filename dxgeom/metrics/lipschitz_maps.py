@@ -181,7 +181,7 @@ def lipschitz(metric: VerifiedMetric | Metric, values: ArrayLike, tolerance: flo
     if not 0 <= tolerance <= 1:
         raise UnsupportedCombination(f"a tolerance lies between 0 and 1, found {tolerance}")
     bare = metric.metric if isinstance(metric, VerifiedMetric) else metric
-    rows = _checked(bare, array_of(values, "values", "give one number for each record type"))[None, :]
+    rows = _checked(bare, array_of(values, "values", "give one number for each possible record"))[None, :]
     fewer, rows = without_idle_attributes(bare, rows)
     return _along(fewer, np.ascontiguousarray(rows).reshape(1, -1, 1), tolerance)
 
@@ -268,7 +268,7 @@ def _pair_by_pair(metric: Metric, grid: NDArray[Any]) -> float:
         if seen > COMPARISON_LIMIT:
             raise TooLarge(
                 f"more than {COMPARISON_LIMIT:,} comparisons would be needed for the Lipschitz constant; "
-                "let the map depend on fewer attributes, or coarsen the universe"
+                "let the map depend on fewer attributes, or take coarser attributes"
             )
         changes = largest_changes(grid, pairs.first.astype(np.int64), pairs.second.astype(np.int64))
         largest = max(largest, _steepest(changes, pairs.bound))
@@ -290,7 +290,7 @@ def _steepest(changes: NDArray[Any], bounds: NDArray[np.float64]) -> float:
 def _checked(metric: Metric, values: NDArray[Any]) -> NDArray[Any]:
     if values.shape != (metric.size,):
         raise UnsupportedCombination(
-            f"a map has one number per record type, {metric.size:,} here; found shape {values.shape}"
+            f"a map has one number per possible record, {metric.size:,} here; found shape {values.shape}"
         )
     if values.dtype.kind not in "iuf":
         raise UnsupportedCombination(f"a map's values are integers or float64, found {values.dtype}")
@@ -397,7 +397,7 @@ def _by_pairs(metric: Metric, grid: NDArray[np.float64], allowed: _Allowance) ->
     if size * size * fibres > PAIR_LIMIT:
         raise TooLarge(
             f"{size:,} records in {fibres:,} rows would be compared pair by pair; at most {PAIR_LIMIT:,} comparisons "
-            "are made to find the best change of a query: coarsen the universe"
+            "are made to find the best change of a query: take coarser attributes"
         )
     maps = np.moveaxis(grid, 1, 2).reshape(fibres, size)
     lowered = _one_pass(metric, maps, allowed)

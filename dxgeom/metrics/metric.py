@@ -1,4 +1,4 @@
-"""What every metric on record types offers, and the record of how its axioms were established."""
+"""What every metric on possible records offers, and the record of how its axioms were established."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ NO_PAIRS: Final = PairBlock(np.empty(0, np.int64), np.empty(0, np.int64), np.emp
 
 
 class Metric(Sealed, ABC):
-    """A pseudometric on record types 0..size-1 with values in [0, ∞], in nats of distinguishability.
+    """A pseudometric on possible records 0..size-1 with values in [0, ∞], in nats of distinguishability.
 
     Definition: the shortest-path closure of its generating pairs. For any norm, a linear map changes by at most
     d(i, j) on all pairs iff it does on the generating ones, so these are all that a mechanism has to check.
@@ -93,7 +93,7 @@ class Metric(Sealed, ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number of record types."""
+        """The number of possible records."""
 
     @abstractmethod
     def distance(self, i: ArrayLike, j: ArrayLike) -> NDArray[np.float64]:

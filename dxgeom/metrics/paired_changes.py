@@ -209,7 +209,7 @@ def _finished(kinds: Kinds) -> PairedChanges:
     if queries * pairs > MOST_LOOKED_AT:
         raise TooLarge(
             f"{pairs:,} pairs of kinds of records would change {queries:,} answers each: {queries * pairs:,} numbers, "
-            f"at most {MOST_LOOKED_AT:,} are looked at; ask fewer queries at once, or coarsen the universe"
+            f"at most {MOST_LOOKED_AT:,} are looked at; ask fewer queries at once, or take coarser attributes"
         )
     # Only differences count, and these are numbers nearer to zero.
     kinds = distinct(kinds._replace(columns=kinds.columns - kinds.columns[:1]))
@@ -320,7 +320,7 @@ def _gathered(blocks: Iterable[_Triple]) -> _Triple:
 def _refuse() -> None:
     raise TooLarge(
         f"more than {MOST_PAIRS:,} pairs of kinds of records would have to be kept; ask fewer queries at once, or "
-        "coarsen the universe"
+        "take coarser attributes"
     )
 
 
@@ -335,7 +335,7 @@ def _refuse_entries(kinds: int, queries: int) -> None:
     if kinds * queries > MOST_ENTRIES:
         raise TooLarge(
             f"{queries:,} queries tell {kinds:,} kinds of records apart: more than {MOST_ENTRIES:,} weights are not "
-            "laid out; ask fewer queries at once, or coarsen the universe"
+            "laid out; ask fewer queries at once, or take coarser attributes"
         )
 
 

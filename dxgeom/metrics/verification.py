@@ -97,7 +97,7 @@ class VerifiedMetric(Displayed):
 
     def __post_init__(self, door: object) -> None:
         if door is not _DOOR:
-            raise DxgeomError("a VerifiedMetric is made by verify_metric or by compiling a policy, never by hand")
+            raise DxgeomError("a VerifiedMetric is made by verify_metric or by compiling a policy, never directly")
         privacy_measure_of(self.privacy)
         if self.budget <= 0:
             raise DxgeomError(f"a budget is a positive multiple of the metric, found {self.budget}")
@@ -149,7 +149,7 @@ class VerifiedMetric(Displayed):
 
     @property
     def size(self) -> int:
-        """The number of record types, the absent one included where there is one."""
+        """The number of possible records, the absent one included where there is one."""
         return self.metric.size
 
     @property

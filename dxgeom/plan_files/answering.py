@@ -206,7 +206,8 @@ def _changed(part: ChangePart, sensitivity: Sensitivity, queries: LinearQueries)
 
 
 def _shifts(queries: LatticeQueries, answered: LatticeQueries) -> list[Fraction]:
-    """(K,): the largest distance of two weights of a record type, and what rounding had moved those asked before."""
+    """(K,): the largest distance of two weights of a possible record, and what rounding had moved those asked
+    before."""
     found = []
     for place, (before, after) in enumerate(zip(queries.numerators, answered.numerators, strict=True)):
         step, unit = queries.steps[place], answered.steps[place]

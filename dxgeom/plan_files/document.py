@@ -92,7 +92,7 @@ class WeightsPart(BaseModel):
 
     names: list[str]
     units: list[Rational] = Field(description="What the weights of each query are multiplied with.")
-    shape: list[Place] = Field(description="The number of values of each attribute, or of record types.")
+    shape: list[Place] = Field(description="The number of values of each attribute, or of possible records.")
     tables: list[TablePart]
     importance: list[Rational] | None
     measures: list[str] = Field(description="What each answer is measured in; empty where all are alike.")

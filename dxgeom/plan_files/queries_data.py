@@ -205,7 +205,7 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
         raise Wrong("DX304", f"{place}.errors", "an error that is asked for is positive")
     shape, known = tuple(part.shape), universe if part.of_universe else None
     if not shape or math.prod(shape) != universe.size or not part.tables:
-        raise Wrong("DX304", f"{place}.shape", f"queries are about the policy's {universe.size:,} record types")
+        raise Wrong("DX304", f"{place}.shape", f"queries are about the policy's {universe.size:,} possible records")
     tables = tuple(_table(one, shape, f"{place}.tables[{number}]") for number, one in enumerate(part.tables))
     every = sorted(query for one in part.tables for query in one.queries)
     if every != list(range(len(part.names))):

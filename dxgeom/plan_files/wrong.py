@@ -28,7 +28,7 @@ _PLAN_AGAIN: Final = "plan again, and keep files as they were written"
 
 @final
 class Wrong(Exception):
-    """A plan file is wrong at a place. Never leaves this room."""
+    """A plan file is wrong at a place. Never leaves this module."""
 
     def __init__(self, code: str, place: str, message: str, advice: str = _PLAN_AGAIN) -> None:
         self.code, self.place, self.message, self.advice = code, place, message, advice

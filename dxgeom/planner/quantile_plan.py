@@ -318,7 +318,7 @@ class _Chooser:
             self.taken.append(self.given[len(self.taken)])
             return self.taken[-1]
         asked = question.metric.size if question.mask is None else int(question.mask.sum())
-        # As many of the records as of the record types, one at least: they are taken to be spread evenly.
+        # As many of the records as of the possible records, one at least: they are taken to be spread evenly.
         number = min(max(1, self.records * asked // self.types), MOST_RECORDS)
         choice = choice_between(question, number, self.spend)
         self.candidates = self.candidates or choice.candidates

@@ -237,12 +237,13 @@ class Release(Pictured, Generic[Answer]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the curator may have missed about the table, in sentences; in no file of the release."""
+        """What the data holder may have missed about the table, in sentences; in no file of the release."""
         return tuple(map(repeated_in_words, self.looks_like_people))
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What would make bars narrower, in sentences for the curator: it tells of the table's types, not its cells."""
+        """What would make bars narrower, in sentences for the data holder: it tells of the table's types, not its
+        cells."""
         if not self._shown.reads_stepped_values:
             return ()
         return tuple(
@@ -286,7 +287,7 @@ class Release(Pictured, Generic[Answer]):
         return {**dropped, "records_are": people.records_are, "people": people.sentence}
 
     def public_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
-        """The same without what only the curator may see: dropped rows, the time, and where the ledger is.
+        """The same without what only the data holder may see: dropped rows, the time, and where the ledger is.
 
         The entry's number and seal stay, so that an auditor can ask for the entry.
         """

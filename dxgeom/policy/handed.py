@@ -26,7 +26,7 @@ _LISTS: Final = ("tolist", "to_list", "to_pylist")
 
 @final
 class NotAFile(Exception):
-    """A thing cannot stand for a data file; the text says why and what to do. Never leaves this room."""
+    """A thing cannot stand for a data file; the text says why and what to do. Never leaves this module."""
 
 
 def is_frame(thing: object) -> bool:

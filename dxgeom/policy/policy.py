@@ -81,7 +81,7 @@ class Policy(Pictured):
 
     @property
     def universe(self) -> Universe:
-        """The record types."""
+        """The possible records."""
         return self.resolved.universe
 
     @property

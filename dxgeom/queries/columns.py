@@ -60,7 +60,7 @@ class ColumnReader:
             self.note("DX202", span, error.message, error.advice)
             return None
         if not chosen.mask.any():
-            self.note("DX202", node.span, "no record type satisfies this condition", "the answer would always be 0")
+            self.note("DX202", node.span, "no possible record satisfies this condition", "the answer would always be 0")
             return None
         self.stepped.extend(stepped_columns(predicate, self.universe))
         return tabulated(chosen.axes, chosen.mask[None])

@@ -67,7 +67,7 @@ class Count(TableKind):
     def tables(self, value: Node, columns: ColumnReader) -> Sequence[tuple[Groups, ...]] | None:
         if one_line(value) == "true":
             return [()]
-        message = "without a count of every record type only whole tables are counted, not those with a condition"
+        message = "without a count of every possible record only whole tables are counted, not those with a condition"
         columns.note("DX221", value.span, message, "ask for the marginal of the columns in it, or 'count: true'")
         return None
 

@@ -28,8 +28,8 @@ _COARSER = "group by fewer columns, or by coarser ones, such as bins"
 def by_groups(queries: AskedQueries, by: Node, columns: ColumnReader) -> AskedQueries | None:
     """A query with one answer, or a ratio of two, asked of each group by itself; the last column's values run fastest.
 
-    Groups that no record type is in, or none that the query is about, are left out: their answers would always be 0.
-    Notes mistakes, and gives None then.
+    Groups that no possible record is in, or none that the query is about, are left out: their answers would always be
+    0. Notes mistakes, and gives None then.
     """
     found = groups_by(by, columns)
     if found is None:

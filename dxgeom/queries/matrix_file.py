@@ -1,4 +1,4 @@
-"""Queries whose weights a file lists, record type by record type."""
+"""Queries whose weights a file lists, possible record by possible record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MatrixSyntax(QuerySyntax):
     """``{matrix: file.csv}``."""
 
     matrix: Word = Field(
-        description="A CSV file of weights beside the queries file: a column per query, a row per record type."
+        description="A CSV file of weights beside the queries file: a column per query, a row per possible record."
     )
 
 
@@ -41,7 +41,7 @@ class Matrix(QueryKind):
             if len(table.rows) != universe.record_types:
                 raise WrongContent(
                     f"{file} has {len(table.rows):,} rows below its header; "
-                    f"the universe has {universe.record_types:,} record types"
+                    f"the universe has {universe.record_types:,} possible records"
                 )
             each = [integers_over_unit(table.numbers(name)) for name in table.header]
         except Unreadable as error:
@@ -49,7 +49,7 @@ class Matrix(QueryKind):
             columns.note("DX114", value.span, what, "keep it in the folder of this file")
             return None
         except WrongContent as error:
-            columns.note("DX206", value.span, str(error), "one row per record type, one column per query")
+            columns.note("DX206", value.span, str(error), "one row per possible record, one column per query")
             return None
         except TooFine as error:
             columns.note("DX208", value.span, f"{file}: {error}", "round the numbers")

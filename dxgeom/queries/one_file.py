@@ -33,7 +33,7 @@ def queries_listed(
     entries: Sequence[Node], reader: QueryReader, source: PolicyText | None
 ) -> LinearQueries | QuantileQueries | None:
     """The queries of the entries of one list; None where a mistake was noted in the list, and for quantiles where
-    record types are too many to count each."""
+    possible records are too many to count each."""
     mistakes = reader.columns.mistakes
     before = len(mistakes.all)
     asked = [(entry, one) for entry in entries if (one := reader.read(entry)) is not None]

@@ -42,9 +42,10 @@ _BEGIN: Final = "begin with 'queries:' and list the queries below"
 def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | None = None) -> Asked:
     """Read a queries file for a policy's universe: linear queries, quantiles, or tasks of any kinds.
 
-    Where there are too many record types to count each, or too many weights to list each, whole tables of counts alone,
+    Where there are too many possible records to count each, or too many weights to list each, whole tables of counts
+    alone,
     and counts in boxes alone, are read as such; all other counts and sums are linear queries, each of which looks at
-    few attributes together. Quantiles need a count of every record type.
+    few attributes together. Quantiles need a count of every possible record.
 
     Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
     Raises: QueryError with every mistake in the file, each with its line, column and code.
@@ -86,7 +87,8 @@ def queries_from_dict(
 
 
 def tables_from_dict(data: Map[str, Any], policy: Policy, records: int | None = None) -> MarginalQueries:
-    """The whole tables of counts that Python data ask for as a queries file does, however many record types there are.
+    """The whole tables of counts that Python data ask for as a queries file does, however many possible records there
+    are.
 
     Raises: QueryError with every mistake, among them whatever is no whole table.
     """

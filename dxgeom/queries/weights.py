@@ -22,7 +22,7 @@ Row: TypeAlias = NDArray[np.int64]
 
 @final
 class TooFine(Exception):
-    """Weights over a common denominator do not fit 52 bits. Never leaves this room."""
+    """Weights over a common denominator do not fit 52 bits. Never leaves this module."""
 
 
 @final

@@ -275,8 +275,8 @@ def facts_of(
     """The facts of a policy, and of what else is at hand. Raises: TooLarge where records cannot be numbered."""
     if not policy.universe.indexable:
         raise TooLarge(
-            f"a page compares pairs of records by their numbers, and policy '{policy.name}' has more record types than "
-            "can be numbered: read its rules with 'dxgeom check', and errors with 'dxgeom plan'"
+            f"a page compares pairs of records by their numbers, and policy '{policy.name}' has more possible records "
+            "than can be numbered: read its rules with 'dxgeom check', and errors with 'dxgeom plan'"
         )
     review = policy.review()
     compared = comparisons(policy, review.attributes)

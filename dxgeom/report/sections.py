@@ -23,7 +23,7 @@ from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.report.facts import Facts
 from dxgeom.universe.people.people import People
 from dxgeom.universe.wording import shown
-from dxgeom.wording.glossary import GLOSSARY
+from dxgeom.wording.glossary import WORDS
 from dxgeom.wording.numbers import amount, at_most, guesses, odds
 
 
@@ -317,7 +317,8 @@ def words_and_signature(decisions: int) -> Section:
     """Section 8, and the signature."""
     marks = ", ".join(str(number) for number in range(1, decisions + 1)) or "none"
     labels = ("Name, office", f"Decisions taken on ▲ {marks}", "Date")
-    return Section(8, "Words used here", (Definitions(GLOSSARY), Signature(labels)))
+    terms = tuple((word.term[0].upper() + word.term[1:], word.meaning) for word in WORDS)
+    return Section(8, "Words used here", (Definitions(terms), Signature(labels)))
 
 
 def _evidence(facts: Facts) -> Iterator[tuple[Words, ...]]:

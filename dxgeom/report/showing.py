@@ -30,7 +30,7 @@ def name_of(thing: object, known: Collection[str]) -> str:
 
 def _policy(policy: Any) -> str:
     rules = f"{len(policy.rules)} rule{'' if len(policy.rules) == 1 else 's'}"
-    return f"{policy.name!r}: {policy.universe.record_types:,} record types, {rules}, budget {plain(policy.budget)}"
+    return f"{policy.name!r}: {policy.universe.record_types:,} possible records, {rules}, budget {plain(policy.budget)}"
 
 
 def _metric(metric: Any) -> str:

@@ -213,7 +213,7 @@ def _number(table: SeenTable) -> str:
 
 
 def repeats_in_words(found: FoundTable) -> Sequence[str]:
-    """How often entries come in columns that may say who a row is of: for the curator's eyes."""
+    """How often entries come in columns that may say who a row is of: for the data holder's eyes."""
     return [
         f"For your eyes: {column.name} has {column.different:,} different entries in {found.table.rows:,} rows."
         for column in found.table.people[:3]

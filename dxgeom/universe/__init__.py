@@ -1,4 +1,4 @@
-"""Record types and linear queries over them: attributes, columns, conditions, and tables of weights.
+"""Possible records and linear queries over them: attributes, columns, conditions, and tables of weights.
 
 Touches only ``numeric``; knows no distances and no noise.
 """

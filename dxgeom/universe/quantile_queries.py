@@ -40,13 +40,13 @@ class AskedQuantiles:
         return ", ".join([said, *(f"{column}={value}" for column, value in group)])
 
     def chosen(self, universe: Universe) -> NDArray[np.bool_] | None:
-        """(N,): the record types that are asked about, None for all."""
+        """(N,): the possible records that are asked about, None for all."""
         if self.where is None:
             return None
         return evaluate(parse_predicate(self.where), universe).over_universe()
 
     def labels(self, universe: Universe) -> NDArray[np.int64]:
-        """(N,): the group of each record type; the last column's values run fastest."""
+        """(N,): the group of each possible record; the last column's values run fastest."""
         shape = tuple(len(group.words) for group in self.by)
         each = [universe.laid_out(universe.spread(group.axis, group.codes)) for group in self.by]
         return np.ravel_multi_index(tuple(each), shape).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Linear queries: each answer is a weighted sum over record types, with exact weights."""
+"""Linear queries: each answer is a weighted sum over possible records, with exact weights."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RECORDS = "records"
 @final
 @dataclass(frozen=True, eq=False)
 class LinearQueries(Sealed):
-    """K named linear queries over N record types: answer k is Σ_i numerators[k, i]·units[k]·x_i, exactly.
+    """K named linear queries over N possible records: answer k is Σ_i numerators[k, i]·units[k]·x_i, exactly.
 
     ``weights``: the numerators, int64 below 2⁵² in magnitude, as a (K, N) matrix or as tables over the few attributes
     that each query looks at; ``units``: positive rationals. ``universe`` is None for queries given as a bare matrix;
@@ -87,7 +87,7 @@ class LinearQueries(Sealed):
         _require(max(int(high.max()), -int(low.min())) < LARGEST_NUMERATOR, TOO_WIDE)
         own = self.universe is None or self.universe.presence or not self.tables.absent
         fits = self.universe is None or (self.universe.size == self.size and own)
-        _require(fits, f"queries have one weight per record type, found {self.size}")
+        _require(fits, f"queries have one weight per possible record, found {self.size}")
         if self.importance is not None:
             positive = len(self.importance) == self.count and all(factor > 0 for factor in self.importance)
             _require(positive, "importance is one positive number per query")
@@ -262,7 +262,7 @@ class LinearQueries(Sealed):
 
     @property
     def size(self) -> int:
-        """The number N of record types."""
+        """The number N of possible records."""
         return self.tables.size
 
     @property

@@ -1,4 +1,4 @@
-"""Which record types a condition is true of, computed on the attributes it mentions only."""
+"""Which possible records a condition is true of, computed on the attributes it mentions only."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MIRRORED: Final = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">="
 @final
 @dataclass(frozen=True, eq=False)
 class RecordSet:
-    """The record types a condition is true of.
+    """The possible records a condition is true of.
 
     ``axes``: the axes of the universe's layout that it depends on, increasing: one per attribute, or that of the listed
     rows. ``mask``: bool, one axis per entry of ``axes``.

@@ -1,4 +1,4 @@
-"""The universe: every record type there is, numbered from 0, and perhaps the absence of a record."""
+"""The universe: every possible record there is, numbered from 0, and perhaps the absence of a record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dxgeom.universe.reading.reading import Reading, plain_reading
 
 MOST_ATTRIBUTES: Final = 32
 MOST_RECORD_TYPES: Final = 100_000_000
-"""Of more record types no histogram is made; whole tables of counts are read without one."""
+"""Of more possible records no histogram is made; whole tables of counts are read without one."""
 _COMBINATIONS_BELOW: Final = 2**62
 
 
@@ -36,7 +36,8 @@ class Universe:
     has one row, which is assumed in any case and changes no meaning. ``form``: how files of rows are written; of that
     only the names of columns are a part of the meaning.
 
-    Laws: ``index(record(i)) == i`` for every record type; sizes multiply; ``encode`` never yields the absent record.
+    Laws: ``index(record(i)) == i`` for every possible record; sizes multiply; ``encode`` never yields the absent
+    record.
     """
 
     attributes: tuple[Attribute, ...]
@@ -65,26 +66,27 @@ class Universe:
 
     @property
     def record_types(self) -> int:
-        """The number of record types, without the absent record."""
+        """The number of possible records, without the absent record."""
         return math.prod(self.shape) if self.listed is None else len(self.listed)
 
     @property
     def size(self) -> int:
-        """The number of elements: record types, and the absent record where there is one."""
+        """The number of elements: possible records, and the absent record where there is one."""
         return self.record_types + self.presence
 
     @property
     def indexable(self) -> bool:
-        """Whether there are so few record types that they are numbered, and a histogram can be made of them."""
+        """Whether there are so few possible records that they are numbered, and a histogram can be made of them."""
         return len(self.attributes) <= MOST_ATTRIBUTES and self.record_types <= MOST_RECORD_TYPES
 
     def require_indexable(self, what: str) -> None:
-        """Raises: TooLarge, naming what needs a histogram, where there are too many record types for one."""
+        """Raises: TooLarge, naming what needs a histogram, where there are too many possible records for one."""
         if not self.indexable:
             raise TooLarge(
-                f"{what} need a count of every record type, and this policy has {len(self.attributes):,} attributes "
-                f"and about 10^{len(str(self.record_types)) - 1} record types: whole tables of counts alone are "
-                "answered without, see dx.universe.MarginalQueries; or take a policy with fewer attributes or values"
+                f"{what} need a count of every possible record, and this policy has {len(self.attributes):,} "
+                f"attributes and about 10^{len(str(self.record_types)) - 1} possible records: whole tables of counts "
+                "alone are answered without, see dx.universe.MarginalQueries; or take a policy with fewer attributes "
+                "or values"
             )
 
     @property
@@ -147,17 +149,17 @@ class Universe:
         return dict(zip(self.names, self.attributes, strict=True))[name]
 
     def codes(self, index: int) -> tuple[int, ...]:
-        """The code of each attribute in the record type with that index.
+        """The code of each attribute in the possible record with that index.
 
-        Raises: IndexError when there is no such record type; the absent record has no codes.
+        Raises: IndexError when there is no such possible record; the absent record has no codes.
         """
         if not 0 <= index < self.record_types:
-            raise IndexError(f"record {index} does not exist: the universe has {self.record_types} record types")
+            raise IndexError(f"record {index} does not exist: the universe has {self.record_types} possible records")
         place = index if self.listed is None else self.listed[index]
         return tuple(int(code) for code in np.unravel_index(place, self.shape))
 
     def record(self, index: int) -> dict[str, str]:
-        """The record type with that index, as labels by attribute name; nothing for the absent record."""
+        """The possible record with that index, as labels by attribute name; nothing for the absent record."""
         if self.presence and index == self.absent:
             return {}
         codes = zip(self.attributes, self.codes(index), strict=True)
@@ -210,12 +212,13 @@ class Universe:
 
     @property
     def layout(self) -> tuple[int, ...]:
-        """The shape of an array over the record types before it is flattened: an axis per attribute, or one of rows."""
+        """The shape of an array over the possible records before it is flattened: an axis per attribute, or one of
+        rows."""
         return self.shape if self.listed is None else (len(self.listed),)
 
     @cached_property
     def listed_codes(self) -> tuple[NDArray[np.int64], ...]:
-        """The code of each attribute in every record type, in order."""
+        """The code of each attribute in every possible record, in order."""
         places = np.arange(self.record_types) if self.listed is None else self.listed
         return tuple(np.asarray(codes, dtype=np.int64) for codes in np.unravel_index(places, self.shape))
 

@@ -241,7 +241,7 @@ def refuse_too_many(queries: int, cells: int) -> None:
     if queries * cells > MOST_WEIGHTS:
         raise TooLarge(
             f"{queries:,} queries over {cells:,} cells make {queries * cells:,} weights; at most {MOST_WEIGHTS:,} are "
-            "laid out: ask fewer queries at once, or coarsen the universe"
+            "laid out: ask fewer queries at once, or take coarser attributes"
         )
 
 

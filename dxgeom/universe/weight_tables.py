@@ -40,7 +40,7 @@ class WeightTables(Sealed):
     """The integer weights of K queries over the product of attributes with ``shape`` values, as tables.
 
     Every query is in exactly one table. A plain matrix is one table over one attribute. ``absent``: whether there is
-    one record type more, the last, which is no record; every query gives it the weight 0.
+    one possible record more, the last, which is no record; every query gives it the weight 0.
     """
 
     shape: tuple[int, ...]
@@ -54,7 +54,7 @@ class WeightTables(Sealed):
 
     @property
     def size(self) -> int:
-        """The number N of record types, with the absent one."""
+        """The number N of possible records, with the absent one."""
         return math.prod(self.shape) + self.absent
 
     @property
@@ -74,7 +74,7 @@ class WeightTables(Sealed):
 
     @cached_property
     def extremes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(K,) and (K,): the smallest and the largest weight of each query; some record type has it."""
+        """(K,) and (K,): the smallest and the largest weight of each query; some possible record has it."""
         low, high = np.empty(self.count, dtype=np.int64), np.empty(self.count, dtype=np.int64)
         for table in self.tables:
             low[table.queries], high[table.queries] = table.extremes
@@ -265,7 +265,7 @@ def along(universe: Universe, place: int, weights: NDArray[Any]) -> WeightTable:
 
 
 def table_of_rows(universe: Universe, rows: NDArray[np.int64]) -> WeightTable:
-    """Weights (k, record types) as a table over the universe's layout."""
+    """Weights (k, possible records) as a table over the universe's layout."""
     return tabulated(range(len(universe.layout)), rows.reshape(-1, *universe.layout))
 
 

@@ -42,7 +42,19 @@ CODE_RUN_HERE = {
     *(f"docs/guide/{page}.md" for page in PAGES),
 }
 COMMANDS_RUN_HERE = {
-    "README.md": ["examples", "init", "check", "plan", "release", "release", "answer", "report", "verify"],
+    "README.md": [
+        "words",
+        "examples",
+        "docs",
+        "init",
+        "check",
+        "plan",
+        "release",
+        "release",
+        "answer",
+        "report",
+        "verify",
+    ],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit", "plan", "audit"],
     "docs/guide/tasks.md": ["plan", "release", "ledger", "release", "release", "ledger", "plan", "plan"],
     "docs/guide/secrets.md": ["answer", "answer"],
@@ -330,6 +342,14 @@ def test_the_contents_list_every_page():
     assert site == pages
     papers = {page for page in pages if page.name == "page.md"}  # linked from the list of papers
     assert pages - papers <= linked | {contents}
+
+
+def test_the_first_page_of_the_site_leads_to_pages():
+    """It is a template and no page, so that no builder follows its links."""
+    text = (ROOT / "docs" / "site" / "landing.html").read_text(encoding="utf-8")
+    targets = re.findall(r"pathto\('([^']+)'\)", text)
+    assert len(targets) == text.count("<a ")
+    assert all((ROOT / f"{target}.md").is_file() for target in targets)
 
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"

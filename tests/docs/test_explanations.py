@@ -6,7 +6,6 @@ import re
 
 from reference.project import ROOT
 
-from dxgeom.wording.glossary import GLOSSARY
 from dxgeom.wording.numbers import band_of, guesses, odds_figure
 
 PAGE = (ROOT / "docs" / "explanation" / "what-it-means.md").read_text(encoding="utf-8")
@@ -18,8 +17,3 @@ def test_odds_and_guesses_are_those_of_the_review_page():
     for distance, odds, right, band in rows:
         said = (odds_figure(float(distance)), f"{guesses(float(distance)):,}", band_of(float(distance)).words)
         assert (odds, right, band) == said
-
-
-def test_the_glossary_is_that_of_the_review_page():
-    rows = re.findall(r"^\| (\w+) \| (\w.*) \|$", PAGE.split("## Words")[1], re.MULTILINE)[1:]
-    assert rows == [(term.lower(), meaning[0].lower() + meaning[1:].rstrip(".")) for term, meaning in GLOSSARY]

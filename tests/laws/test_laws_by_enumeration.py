@@ -449,7 +449,7 @@ def cheapest(one, other, apart, count):
 @pytest.mark.parametrize("privacy", ["pure", "concentrated"])
 @pytest.mark.parametrize("count", COUNTING)
 def test_wide_tables_hide_everything_that_one_person_can_change(count, privacy):
-    """From rows to answers, through the counting, in a universe of 60 billion record types; noise is driven.
+    """From rows to answers, through the counting, in a universe of 60 billion possible records; noise is driven.
 
     Where people count once, noise is that of one share, which releases widen to ``shares`` times as much.
     """

@@ -71,7 +71,7 @@ def parquet_that_is_no_text() -> bytes:
 
 WHOLE = b"w,n\nx,1\ny,2\n"
 ENDINGS: dict[str, list[Ending]] = {
-    "a row outside the universe": [
+    "a row that does not fit": [
         Ending(changed(w=["x", "z", "x"]), settings=REFUSING), Ending(changed(n=[1, 99, 3]), settings=REFUSING),
         Ending(changed(w=["x", None, "x"]), settings=REFUSING),
     ],
@@ -89,7 +89,7 @@ ENDINGS: dict[str, list[Ending]] = {
         *(Ending(changed(who=["a", "", "b"], at=[1, 2, 3]), people=people) for people in (ONCE, SINGLE, FIRST)),
         *(Ending(files={"a.csv": b"w,n,who\nx,1,7\ny,2,%s\n" % name}, people=ONCE) for name in (b"7.0", b"1e5", b"7.")),
     ],
-    "a row that says no place in the order": [
+    "a row without a place in the order": [
         Ending(changed(who=["a", "a", "b"], at=[1.5, None, 3]), people=FIRST),
         Ending(changed(who=["a", "a", "b"], at=[1.5, float("nan"), 3]), people=FIRST),
         Ending(changed(who=["a", "a", "b"], at=[1.5, 1.5, 3]), people=FIRST),

@@ -37,7 +37,7 @@ def records_of(universe):
 
 
 def spoiled(queries, generator, amount):
-    """The same workload, but for one weight of one query and record type; or one cell that is left out."""
+    """The same workload, but for one weight of one query and possible record; or one cell that is left out."""
     universe = queries.universe
     rows = np.array(
         [

@@ -35,7 +35,7 @@ class Joint(NamedTuple):
 
 
 def counted(queries, records):
-    """The tables of these record types, one of each; of an absent one nothing."""
+    """The tables of these possible records, one of each; of an absent one nothing."""
     universe = queries.universe
     there = np.array([one for one in records if one < np.prod(universe.shape)], dtype=np.int64)
     codes = np.unravel_index(there, universe.shape)

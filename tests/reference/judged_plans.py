@@ -73,7 +73,7 @@ class Judge:
         if apart is None:
             first, second = np.divmod(np.arange(size * size), size)
             apart = metric.distance(first, second).reshape(size, size)
-        assert len(apart) == size, "the record types"
+        assert len(apart) == size, "the possible records"
         if isinstance(mechanism, AdditiveMechanism):
             (taken, weights), law = driven(mechanism), mechanism.law
         else:

@@ -84,7 +84,7 @@ def _least_normal(second_moment, matrix, change):
 
 
 def judged_pairs(mechanism: AdditiveMechanism, generator=None, most=None):
-    """All pairs of record types with their distances, or some; of noise with jumps, which is hidden by no norm, the
+    """All pairs of possible records with their distances, or some; of noise with jumps, which is hidden by no norm, the
     generating pairs with their bounds, of which all distances are made."""
     metric = mechanism.metric.metric
     if mechanism.name == "gaussian-with-jumps":
@@ -98,7 +98,7 @@ def judged_pairs(mechanism: AdditiveMechanism, generator=None, most=None):
 
 
 def worst_excess(mechanism: AdditiveMechanism, pairs=None):
-    """The largest least shift over distance, over pairs of record types at finite distance; at most 1: private."""
+    """The largest least shift over distance, over pairs of possible records at finite distance; at most 1: private."""
     taken, weights = driven(mechanism)
     found = 0.0
     for i, j, distance in judged_pairs(mechanism) if pairs is None else pairs:

@@ -18,7 +18,7 @@ rules:
 
 
 def fractions_of(rows: Sequence[int], types: int) -> list[Fraction]:
-    """Each record type's part of a person's rows."""
+    """Each possible record's part of a person's rows."""
     counts = Counter(rows)
     return [Fraction(counts[record], len(rows)) for record in range(types)]
 

@@ -140,7 +140,8 @@ def decimal(number: Fraction | None) -> str:
 def closure(
     attributes: list[PlainAttribute], rules: list[PlainRule], listed: list[tuple[int, ...]] | None = None
 ) -> list[list[Exact]]:
-    """Exact distances between all record types, the last attribute running fastest, or between the listed ones; then
+    """Exact distances between all possible records, the last attribute running fastest, or between the listed ones;
+    then
     the absent record, if any."""
     records: list[Any] = listed or list(itertools.product(*(range(len(attribute.labels)) for attribute in attributes)))
     records = [*records, None] if any(rule.presence for rule in rules) else records

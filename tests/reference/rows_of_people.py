@@ -38,7 +38,8 @@ class RefusedPeople(Exception):
 
 
 def gathered(persons: Sequence[Hashable], records: Sequence[int]) -> list[tuple[tuple[int, int], ...]]:
-    """For each person how often each record type occurs, by type; people in no order that means anything, sorted."""
+    """For each person how often each possible record occurs, by type; people in no order that means anything,
+    sorted."""
     if any(person is None or person == "" for person in persons):
         raise RefusedPeople
     own: dict[Any, Counter[int]] = defaultdict(Counter)
@@ -67,7 +68,7 @@ class PeopleBatch:
     """Some people, each with all their rows.
 
     ``starts``: (P + 1,) where each of P people begins among the groups, and where the last one ends; ``records``: (G,)
-    record types, ``OUTSIDE`` (-1) for rows in none; a person has each once, in increasing order; ``rows``: (G,) how
+    possible records, ``OUTSIDE`` (-1) for rows in none; a person has each once, in increasing order; ``rows``: (G,) how
     many rows of that person are of that type, at least 1.
     """
 

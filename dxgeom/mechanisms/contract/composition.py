@@ -175,8 +175,8 @@ def in_parallel(
 ) -> Parallel:
     """One mechanism for each block of records that the policy keeps apart, all at the price of one.
 
-    Args: ``labels`` (N,): the block of each record type, as a policy with ``partition`` or an attribute that no rule
-    speaks of implies. ``make(metric, members)``: the part of a block, given the metric on its records and their
+    Args: ``labels`` (N,): the block of each possible record, as a policy with ``partition`` or an attribute that no
+    rule speaks of implies. ``make(metric, members)``: the part of a block, given the metric on its records and their
     indices.
     Raises: UnsupportedCombination when the metric hides two blocks' records from each other, naming two; else as
     :class:`Parallel`.

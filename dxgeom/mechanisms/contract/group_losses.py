@@ -17,7 +17,7 @@ from dxgeom.numeric.linear_program import ConstraintRows, minimise_linear
 from dxgeom.numeric.rounding import round_up
 
 MOST_MOVES = 200_000
-"""Pairs of a record type that loses records and one that gains some."""
+"""Pairs of a possible record that loses records and one that gains some."""
 MOST_RECORDS = 2**53
 """Beyond, float64 cannot count the records that move."""
 
@@ -43,7 +43,9 @@ def group_loss(metric: VerifiedMetric, before: ArrayLike, after: ArrayLike, spen
     if losing.size == 0:
         return 0.0
     if losing.size * gaining.size > MOST_MOVES:
-        raise TooLarge(f"{losing.size:,} record types lose records and {gaining.size:,} gain some: too many to match")
+        raise TooLarge(
+            f"{losing.size:,} possible records lose records and {gaining.size:,} gain some: too many to match"
+        )
     costs = path_lengths(metric.metric, losing, gaining)
     supply, demand = -change[losing], change[gaining]
     if not _can_be_moved(np.isfinite(costs), supply, demand):
@@ -55,7 +57,9 @@ def group_loss(metric: VerifiedMetric, before: ArrayLike, after: ArrayLike, spen
 def _counts(metric: VerifiedMetric, histogram: ArrayLike) -> NDArray[np.int64]:
     counts = array_of(histogram, "a histogram", "list the number of records of each type")
     if counts.shape != (metric.size,) or counts.dtype.kind not in "iu" or np.any(counts < 0):
-        raise UnsupportedCombination(f"a histogram here has a whole number for each of {metric.size:,} record types")
+        raise UnsupportedCombination(
+            f"a histogram here has a whole number for each of {metric.size:,} possible records"
+        )
     if exact_sum(counts) > MOST_RECORDS:
         raise TooLarge(f"tables of at most {MOST_RECORDS:,} records are compared")
     return counts.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Mechanisms that read data: as a histogram of record types, or as whole tables of counts.
+"""Mechanisms that read data: as a histogram of possible records, or as whole tables of counts.
 
 What every mechanism offers that reads counts of a table's rows, whatever it counts of them. What every mechanism offers
 that answers with a whole histogram, whatever kind of answer it gives. What every mechanism offers that reads whole
@@ -53,7 +53,7 @@ class RowReader(Mechanism[Data, Answer], ABC):
 
 
 class HistogramMechanism(RowReader[NDArray[np.int64], Answer]):
-    """A randomised map from histograms over metric.size record types to answers.
+    """A randomised map from histograms over metric.size possible records to answers.
 
     Guarantee: replacing one record i by j changes the odds of any set of answers by at most e^(spend·d(i, j)). The
     number of records is public, but where the metric has an absent record.
@@ -75,14 +75,14 @@ class HistogramMechanism(RowReader[NDArray[np.int64], Answer]):
 
     @property
     def reads(self) -> MarginalQueries | None:
-        """The tables that are read in place of a histogram, where record types are too many to count each."""
+        """The tables that are read in place of a histogram, where possible records are too many to count each."""
         return None
 
     def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
         # Subclasses may mean something else by a sum: a masked array leaves entries out.
         proper = type(data) is np.ndarray and data.dtype == np.int64 and data.shape == (self.metric.size,)
         if not proper or data.min(initial=0) < 0:
-            raise DataError(f"a histogram here counts {self.metric.size:,} record types, as int64 of at least 0")
+            raise DataError(f"a histogram here counts {self.metric.size:,} possible records, as int64 of at least 0")
         records = exact_sum(data)
         if records > LARGEST:
             # Counts of classes are added up in 64 bits, where a sum that passes them starts again from below.

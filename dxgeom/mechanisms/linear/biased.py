@@ -424,7 +424,7 @@ def _fine(sensitivity: Sensitivity, places: NDArray[np.int64]) -> _Fine:
     if tables.count * tables.size > WEIGHT_LIMIT:
         raise TooLarge(
             f"{tables.count * tables.size:,} weights would be changed one by one, at most {WEIGHT_LIMIT:,} are: ask "
-            "fewer queries, or coarsen the universe"
+            "fewer queries, or take coarser attributes"
         )
     matrix = tables.matrix()
     lowest = matrix[places].min(axis=1)

@@ -2,12 +2,12 @@
 
 That noise in measured numbers hides the very weights that are released, and not others: checked in integers.
 
-Let M be the measured numbers, each row integers over record types, V their noise, W the weights that a release takes of
-the histogram x, and C and D what answers take of the noise. Released is W·x + D⁻¹·C·round(V). Let P be the 0/1
-indicators of components, which are record types at finite distance, and U any integers. If D·W = C·M + U·P, that is
+Let M be the measured numbers, each row integers over possible records, V their noise, W the weights that a release
+takes of the histogram x, and C and D what answers take of the noise. Released is W·x + D⁻¹·C·round(V). Let P be the 0/1
+indicators of components, which are possible records at finite distance, and U any integers. If D·W = C·M + U·P, that is
 D⁻¹·(C·round(M·x + V) + U·P·x); a change of a record at finite distance leaves P·x as it is and shifts M·x, which V
-hides. So it is enough to look at D·W - C·M: it has to be the same for all record types of a component, and 0 where one
-of them is no record at all.
+hides. So it is enough to look at D·W - C·M: it has to be the same for all possible records of a component, and 0 where
+one of them is no record at all.
 """
 
 from __future__ import annotations

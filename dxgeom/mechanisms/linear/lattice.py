@@ -41,7 +41,7 @@ _MOST_WEIGHTS = 1 << 25
 class LatticeQueries(Sealed):
     """Answer k is ``steps[k]·(numerators[k] @ x)``, within ``weight_errors[k]`` per record of what was asked.
 
-    ``tables``: the numerators of K queries over N record types, below 2⁵²; ``steps``, ``weight_errors``: exact
+    ``tables``: the numerators of K queries over N possible records, below 2⁵²; ``steps``, ``weight_errors``: exact
     rationals. ``records``: what a mean was divided by, None where nothing was.
     """
 

@@ -158,7 +158,7 @@ class Sensitivity:
     def __post_init__(self, door: object) -> None:
         if door is not _DOOR:
             raise DxgeomError(
-                "a Sensitivity is made by sensitivity_of, never by hand: others' differences prove nothing"
+                "a Sensitivity is made by sensitivity_of, never directly: others' differences prove nothing"
             )
 
     @property
@@ -259,7 +259,7 @@ def _require_same_records(metric: VerifiedMetric, queries: LinearQueries, called
     require(queries, LinearQueries, called, "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     if metric.size != queries.size:
         raise UnsupportedCombination(
-            f"the metric is on {metric.size:,} record types, the queries on {queries.size:,}; they must be the same"
+            f"the metric is on {metric.size:,} possible records, the queries on {queries.size:,}; they must be the same"
         )
     if metric.universe and queries.universe and not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination(

@@ -233,9 +233,9 @@ def quantile_mechanism(
 ) -> QuantileMechanism:
     """The mechanism that answers with quantiles of one attribute, each a value of it; left out, the median.
 
-    Args: ``attribute``: the name of one of numbers or dates, or a number for each record type (N,). ``at``: a level
+    Args: ``attribute``: the name of one of numbers or dates, or a number for each possible record (N,). ``at``: a level
     between 0 and 1, or several, of which level q is the ⌈q·n⌉-th smallest of n. ``where``: ask about some records only:
-    a condition on what the policy keeps apart, or a bool for each record type (N,). ``form``: "transport" or
+    a condition on what the policy keeps apart, or a bool for each possible record (N,). ``form``: "transport" or
     "laplace"; :func:`quantile_choice` says which errs less.
     Raises: UnsupportedCombination where the condition can change at finite distance, for words and unknown names, and
     for Laplace noise where records may be absent; TooLarge where too many records would have to be listed;
@@ -257,7 +257,7 @@ def quantiles_by(
 ) -> Parallel:
     """The same quantiles in every group, all for the price of one, where the policy keeps the groups apart.
 
-    Args: ``by``: the name of an attribute, or a label for each record type (N,). Answers come by increasing code or
+    Args: ``by``: the name of an attribute, or a label for each possible record (N,). Answers come by increasing code or
     label; that of a group without records is empty, for how many each has is public. ``where``: as for
     :func:`quantile_mechanism`. ``form``: or what says it of each group's question.
     Raises: UnsupportedCombination as :func:`quantile_mechanism`, and naming two records of two groups that the policy
@@ -276,7 +276,7 @@ def quantiles_by(
 
 def _labels(metric: VerifiedMetric, by: str | Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     if not isinstance(by, str):
-        return array_of(by, "by", "name an attribute, or give a label for each record type")
+        return array_of(by, "by", "name an attribute, or give a label for each possible record")
     universe = metric.universe
     if universe is None or by not in universe.names:
         raise UnsupportedCombination(f"'by' names an attribute of the policy; there is no '{by}'")

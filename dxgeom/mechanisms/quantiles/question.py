@@ -30,13 +30,13 @@ from dxgeom.universe.selections import evaluate
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
 
-_ADVICE = "name an ordered attribute of the policy, or list one exact number for each record type"
+_ADVICE = "name an ordered attribute of the policy, or list one exact number for each possible record"
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class OrderedValues(Sealed):
-    """T values, increasing, and the place among them of the value that each record type has.
+    """T values, increasing, and the place among them of the value that each possible record has.
 
     ``labels`` (T,): as people write them; ``numbers`` (T,): exact, strictly increasing, days since the first for dates;
     ``places`` (N,): int64, 0 for the absent record where there is one. A value that raw numbers were rounded down to
@@ -54,7 +54,7 @@ class OrderedValues(Sealed):
         return len(self.numbers)
 
     def among(self, members: NDArray[np.int64]) -> OrderedValues:
-        """The same values, for some of the record types only."""
+        """The same values, for some of the possible records only."""
         return OrderedValues(self.name, self.labels, self.numbers, self.places[members])
 
 
@@ -96,7 +96,7 @@ class QuantileAnswer:
 
 
 def ordered_values(metric: VerifiedMetric, attribute: str | Iterable[Any]) -> OrderedValues:
-    """The values of an attribute of numbers or dates, by its name, or those listed for each record type.
+    """The values of an attribute of numbers or dates, by its name, or those listed for each possible record.
 
     Raises: WrongArgument, UnsupportedCombination for an unknown attribute, words, and numbers that do not fit.
     """
@@ -105,7 +105,7 @@ def ordered_values(metric: VerifiedMetric, attribute: str | Iterable[Any]) -> Or
     if metric.universe is None:
         raise UnsupportedCombination(
             f"the metric has no attribute {shown(attribute)}, for it does not know its records: list one number for "
-            "each record type, or give verify_metric the universe"
+            "each possible record, or give verify_metric the universe"
         )
     place = _place(metric.universe, attribute)
     found = metric.universe.attributes[place]
@@ -139,12 +139,12 @@ def _numbers(attribute: Attribute) -> tuple[Fraction, ...]:
         return attribute.days
     raise UnsupportedCombination(
         f"a quantile is of an attribute with an order, and the values of {shown(attribute.name)} are words: name one "
-        "of numbers or dates, or list a number for each record type"
+        "of numbers or dates, or list a number for each possible record"
     )
 
 
 def _of_numbers(size: int, absent: int | None, listed: Iterable[Any]) -> OrderedValues:
-    """Raises: WrongArgument unless these are finite numbers, one for each record type."""
+    """Raises: WrongArgument unless these are finite numbers, one for each possible record."""
     try:
         exact = [Fraction(number.item() if isinstance(number, np.generic) else number) for number in listed]
     except (TypeError, ValueError, OverflowError) as error:
@@ -152,7 +152,7 @@ def _of_numbers(size: int, absent: int | None, listed: Iterable[Any]) -> Ordered
     types = size - (absent is not None)
     if len(exact) != types:
         raise WrongArgument(
-            f"'attribute' lists a number for each of {types:,} record types; found {len(exact):,}: {_ADVICE}"
+            f"'attribute' lists a number for each of {types:,} possible records; found {len(exact):,}: {_ADVICE}"
         )
     ordered = sorted(set(exact))
     rank = {number: position for position, number in enumerate(ordered)}
@@ -176,7 +176,8 @@ class QuantileQuestion(Sealed):
     q = 1/2 of an even number the lower of the two in the middle, q = 1 the greatest.
     ``mask`` (N,): whether records of a type are asked about, None for all. ``may_be_empty``: whether n = 0 gets an
     empty answer rather than a refusal.
-    Guarantee: no two record types at finite distance differ in ``mask``. So n, and with it r, is the same in any two
+    Guarantee: no two possible records at finite distance differ in ``mask``. So n, and with it r, is the same in any
+    two
     tables at finite distance, but for records that come or go where records may be absent. :func:`quantile_question`
     makes one.
     """
@@ -248,9 +249,9 @@ def quantile_question(
 ) -> QuantileQuestion:
     """The question as people put it.
 
-    Args: ``attribute``: the name of one of numbers or dates, or a number for each record type (N,). ``at``: a level
+    Args: ``attribute``: the name of one of numbers or dates, or a number for each possible record (N,). ``at``: a level
     between 0 and 1, or several; a float means its shortest decimal. ``where``: a condition such as ``"region ==
-    'North'"``, or a bool for each record type (N,).
+    'North'"``, or a bool for each possible record (N,).
     Raises: UnsupportedCombination where the condition can change at finite distance, for an unknown attribute, and for
     levels that are none; PredicateError for a condition that cannot be read.
     """
@@ -300,10 +301,10 @@ def mask_of(metric: VerifiedMetric, where: Any) -> NDArray[np.bool_] | None:
         if metric.universe is None:
             raise UnsupportedCombination("'where' in words needs a metric that knows its records: give it their bools")
         return evaluate(parse_predicate(where), metric.universe).over_universe()
-    mask = array_of(where, "where", "write a condition, or give a bool for each record type")
+    mask = array_of(where, "where", "write a condition, or give a bool for each possible record")
     if mask.dtype != np.bool_ or mask.shape != (metric.size,):
         raise WrongArgument(
-            f"'where' is a condition or a bool for each of {metric.size:,} record types; found {described(where)}: "
+            f"'where' is a condition or a bool for each of {metric.size:,} possible records; found {described(where)}: "
             "write a condition such as \"region == 'North'\""
         )
     return np.array(mask)

@@ -69,7 +69,7 @@ class Reach(Sealed, ABC):
 
     @abstractmethod
     def tally(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counts of record types (N,) as the counts (M,) that lengths are made of."""
+        """Counts of possible records (N,) as the counts (M,) that lengths are made of."""
 
     def lengths(self, tally: NDArray[np.int64], ranks: Sequence[int]) -> NDArray[np.int64]:
         """(m, T) for m different, increasing ranks; ``UNREACHED`` where no finite cost suffices.
@@ -130,7 +130,7 @@ class LineReach(Reach):
     """Value u is min(heights[t] − heights[u], ceiling) units from value t > u.
 
     ``heights`` (T,): increasing int64, None where the ceiling alone counts; ``ceiling``: None where there is none.
-    ``places`` (N,): of the value of each record type.
+    ``places`` (N,): of the value of each possible record.
 
     Without a ceiling, lengths of several ranks add up. Row k counts the ranks i with r_{k−1} < i < r_{k+1} only: their
     sum is Σ_i φ_i(x_(i)) with, for r_k < i < r_{k+1}, φ_i(x) = (t_k − x)⁺ + (x − t_{k+1})⁺, and |x − t_k| at i = r_k.

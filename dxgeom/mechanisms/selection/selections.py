@@ -42,7 +42,7 @@ class ScoreChange:
 
     ``unchanged``: the scores as they were; ``records``: their public number n; ``shift``: max_i (max_r e_r,i − min_r
     e_r,i) with e = q − q', what the change can do to a lead for each record. *Exact*. A shift that all scores of a
-    record type share changes no lead and costs nothing.
+    possible record share changes no lead and costs nothing.
     """
 
     unchanged: LinearQueries = field(repr=False)
@@ -74,7 +74,7 @@ def _changed_rows(metric: Metric, rows: NDArray[np.int64], records: int, nats: f
     """Scores (R, N) changed so that n·shift + nats·(range sensitivity) is small, in two ways.
 
     All rows get one steepness c, at which n·2·bias + nats·2c is least (:func:`changed_alike`): the rows as they are,
-    and the rows around the middle of each record type's, which leads do not see.
+    and the rows around the middle of each possible record's, which leads do not see.
     Guarantee: each shift is *exact*. For two candidates the second way is the best there is, up to a unit: their lead
     is one number, and its nearest slower map is half-way between its extensions. For more it is a good change, no more.
     Nothing is yielded for weights of 2²⁴ units and more, for metrics too large to be searched, or where a row moves at

@@ -31,7 +31,7 @@ from dxgeom.universe.queries import LinearQueries
 DATABASE_LIMIT = 1_000_000
 """All databases of the size are scored; more than this are refused."""
 ENTRY_LIMIT = 20_000_000
-"""Record types in all these databases together."""
+"""Possible records in all these databases together."""
 _SCORES_AT_ONCE = 4_000_000
 _LEVEL = 0.95
 
@@ -159,7 +159,8 @@ class SmallDatabaseMechanism(HistogramMechanism[SmallDatabase]):
         return SmallDatabase(tuple(stored[1:]), stored[0], self.queries)
 
     def answer_bytes(self, spend: Fraction) -> int:
-        """A record type's index twice, and answers with their names; a name's letter is at most six bytes in JSON."""
+        """A possible record's index twice, and answers with their names; a name's letter is at most six bytes in
+        JSON."""
         return ANSWER_BYTES + 16 * self.size + sum(200 + 6 * len(name) for name in self.queries.names)
 
     @property
@@ -208,7 +209,7 @@ def small_database(
     databases = _count_up_to(metric.size, size)
     if databases > DATABASE_LIMIT or databases * size > ENTRY_LIMIT:
         raise TooLarge(
-            f"all databases of {size:,} records over {metric.size:,} record types would be scored; the limit is "
+            f"all databases of {size:,} records over {metric.size:,} possible records would be scored; the limit is "
             f"{DATABASE_LIMIT:,} databases of {ENTRY_LIMIT:,} records in all: take a larger alpha, fewer queries or a "
             "coarser universe, or use mwem"
         )

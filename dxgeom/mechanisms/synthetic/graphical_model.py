@@ -113,7 +113,7 @@ def by_graphical_model(synthetic: SyntheticHistogram) -> SyntheticHistogram:
     Guarantee: :meth:`SyntheticHistogram.error_bounds` hold for it as for any other.
     Source: McKenna, Sheldon & Miklau 2019.
     Raises: UnsupportedCombination where mbi is not installed, or something else than whole marginals was measured;
-    TooLarge beyond five million record types.
+    TooLarge beyond five million possible records.
     """
     tables = synthetic.workload.queries.tables
     require_whole_marginals(synthetic.workload)
@@ -124,7 +124,7 @@ def by_graphical_model(synthetic: SyntheticHistogram) -> SyntheticHistogram:
 
 def require_whole_marginals(workload: IntegerQueries) -> None:
     """Raises: UnsupportedCombination where a graphical model cannot be estimated for these queries, for they are no
-    whole marginals; TooLarge for too many record types; MissingExtra where mbi is not installed."""
+    whole marginals; TooLarge for too many possible records; MissingExtra where mbi is not installed."""
     tables = workload.queries.tables
     if not all(_is_whole_marginal(table, tables.shape) for table in tables.tables):
         raise UnsupportedCombination(
@@ -137,8 +137,8 @@ def require_whole_marginals(workload: IntegerQueries) -> None:
 def _require_few_cells(shape: tuple[int, ...]) -> None:
     if math.prod(shape) > CELL_LIMIT:
         raise TooLarge(
-            f"a graphical model is estimated on at most {CELL_LIMIT:,} record types, found {math.prod(shape):,}: "
-            "make the universe coarser, or take the histogram as it is"
+            f"a graphical model is estimated on at most {CELL_LIMIT:,} possible records, found {math.prod(shape):,}: "
+            "take coarser attributes, or take the histogram as it is"
         )
 
 

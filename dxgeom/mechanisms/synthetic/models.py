@@ -188,7 +188,7 @@ _FURTHEST = 8.0
 
 @final
 class HistogramModel:
-    """A distribution over record types that is reweighed in steps; it knows public numbers only.
+    """A distribution over possible records that is reweighed in steps; it knows public numbers only.
 
     Laws: ``answers`` are the queries' on the distribution. All up to the rounding of float64.
     """
@@ -213,7 +213,8 @@ class HistogramModel:
         return self._answers
 
     def reweigh(self, queries: range, exponents: NDArray[np.float64]) -> None:
-        """One step: multiply each record type i by e^(Σ exponent·weight of i in its query), then scale the sum to 1.
+        """One step: multiply each possible record i by e^(Σ exponent·weight of i in its query), then scale the sum to
+        1.
 
         Args: ``queries``: one, or a block; ``exponents``: one for each.
         """
@@ -546,7 +547,7 @@ def fit(model: HistogramModel | CliqueModel, known: Sequence[Known], passes: int
 
 
 def last_passes(blocks: int, cells: int) -> int:
-    """How often the last model goes over so many blocks at most, on so many record types."""
+    """How often the last model goes over so many blocks at most, on so many possible records."""
     return min(max(CELLS_TOUCHED // (blocks * cells), FEWEST_PASSES), MOST_PASSES)
 
 

@@ -368,7 +368,7 @@ def _fineness(query_sensitivities: NDArray[np.float64]) -> int:
 
 
 def _public_start(start: ArrayLike | None, size: int) -> NDArray[np.float64]:
-    weights = np.ones(size) if start is None else array_of(start, "start", "give one for each record type", float)
+    weights = np.ones(size) if start is None else array_of(start, "start", "give one for each possible record", float)
     if weights.shape != (size,) or not np.all((weights > 0) & (weights < 1e100)) or weights.min() < 1e-100:
-        raise UnsupportedCombination(f"a start has one positive number for each of the {size:,} record types")
+        raise UnsupportedCombination(f"a start has one positive number for each of the {size:,} possible records")
     return np.asarray(weights / weights.sum())

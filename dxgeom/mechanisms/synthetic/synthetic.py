@@ -61,7 +61,8 @@ class IntegerQueries(Sealed):
     def blocks(self) -> NDArray[np.int64]:
         """(K, 2): the first query and the one beyond the last of those that are measured together with each.
 
-        These are the cells of one marginal, of which each record type is in one; every other query is measured alone.
+        These are the cells of one marginal, of which each possible record is in one; every other query is measured
+        alone.
         """
         each = np.arange(self.queries.count)
         blocks = np.stack([each, each + 1], axis=1)
@@ -338,8 +339,8 @@ def decoded_histogram(stored: dict[str, Any], workload: IntegerQueries) -> Synth
 def histogram_bytes(workload: IntegerQueries) -> int:
     """No histogram over these queries takes more, as shown and as kept, while its exact values have 200 digits.
 
-    Each record type has a float; each query an answer, perhaps a measurement, and a place in the last look; a letter of
-    a name is at most six bytes in JSON.
+    Each possible record has a float; each query an answer, perhaps a measurement, and a place in the last look; a
+    letter of a name is at most six bytes in JSON.
     """
     queries = sum(2 * (6 * len(name) + 400) + 4 * FLOAT_BYTES for name in workload.queries.names)
     return ANSWER_BYTES + (FLOAT_BYTES + 1) * workload.queries.size + queries

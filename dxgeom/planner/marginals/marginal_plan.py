@@ -116,7 +116,7 @@ def _kinds_of(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
     if mechanism not in (AUTO, NORMAL, LAPLACE, KRONECKER):
         raise UnsupportedCombination(
             f"whole tables of counts over universes of any size are answered by {LAPLACE}, {NORMAL} or "
-            f"{KRONECKER}, and '{mechanism}' needs a count of every record type: ask for them as dx.LinearQueries"
+            f"{KRONECKER}, and '{mechanism}' needs a count of every possible record: ask for them as dx.LinearQueries"
         )
     if mechanism in (NORMAL, KRONECKER):
         require_for_normal_noise(metric.privacy)

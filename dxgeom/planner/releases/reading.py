@@ -29,7 +29,7 @@ _TABLES: Final = "data are the path of a table, a data frame, an Arrow table, or
 
 class Read(NamedTuple):
     """Data as the mechanism takes them; how many records there are and were dropped, None where that is private; and
-    for the curator, attributes whose numbers might be declared whole and columns that look like people."""
+    for the data holder, attributes whose numbers might be declared whole and columns that look like people."""
 
     data: Any
     records: int | None
@@ -61,7 +61,7 @@ def read(
         (reader, *others) = readers
         if others or reader.reads is None:
             raise UnsupportedCombination(
-                "several mechanisms together read a count of every record type: plan one by one"
+                "several mechanisms together read a count of every possible record: plan one by one"
             )
         return _tables(reader, reader.reads, data, outside, count_column, quiet_data)
     if not readers:
@@ -79,7 +79,7 @@ def read(
 
 
 class TableOfOneRecord(NamedTuple):
-    """A table that has one row, which is handed to a mechanism as ``told_of`` says of its record type."""
+    """A table that has one row, which is handed to a mechanism as ``told_of`` says of its possible record."""
 
     table: Any
     universe: Universe

@@ -280,7 +280,7 @@ class Review:
         """The review for a reader."""
         about = [self.about] if self.about else []
         return [
-            f"policy {self.name}: {self.size:,} record types, budget {self.budget}",
+            f"policy {self.name}: {self.size:,} possible records, budget {self.budget}",
             *about,
             "",
             "attributes",

@@ -110,7 +110,7 @@ def resolve_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attrib
     size = math.prod(attribute.size for attribute in found.values())
     largest = max((attribute.size for attribute in found.values()), default=0)
     if size > MAX_RECORD_TYPES and not (in_tables(tree.document) and largest <= MOST_VALUES_IN_TABLES):
-        message = f"the attributes make {size:,} record types; at most {MAX_RECORD_TYPES:,} are handled"
+        message = f"the attributes make {size:,} possible records; at most {MAX_RECORD_TYPES:,} are handled"
         mistakes.add("DX116", tree.key_span("universe", "attributes"), message, "use coarser steps or fewer attributes")
     return found
 
@@ -140,7 +140,7 @@ def declared_attributes(tree: SyntaxTree, mistakes: Mistakes) -> dict[str, Attri
 
 def in_tables(document: PolicySyntax) -> bool:
     """Whether every rule is about single attributes or presence, or one constant for several or for any change: then
-    distances add up over attributes but for these, and nothing has to know all record types for whole tables."""
+    distances add up over attributes but for these, and nothing has to know all possible records for whole tables."""
     return all(
         (rule.change is not None or rule.presence is not None or rule.between is not None or joins_alone(rule))
         and rule.measure is None

@@ -56,7 +56,7 @@ _MAX_CELLS: Final = 20_000_000
 
 @final
 class WrongContent(Exception):
-    """A data file was read but its content is wrong; the text says where and why. Never leaves this room."""
+    """A data file was read but its content is wrong; the text says where and why. Never leaves this module."""
 
 
 Read = TypeVar("Read")

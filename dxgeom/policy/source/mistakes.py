@@ -27,7 +27,7 @@ CODES: Final[dict[str, str]] = {
     "DX113": "columns of a points file that do not go together",
     "DX114": "a data file that may not or cannot be read",
     "DX115": "the content of a data file is wrong",
-    "DX116": "more values or record types than this version handles",
+    "DX116": "more values or possible records than this version handles",
     "DX117": "an attribute's name cannot be used",
     "DX118": "a date that cannot be read, or dates that do not run forwards in whole days",
     "DX119": "what only looks like a word that is meant: a no-break space, or typographic quotes",
@@ -81,7 +81,7 @@ CODES: Final[dict[str, str]] = {
     "DX215": "a number of records, where the policy keeps it private",
     "DX219": "a quantile's level that is not between 0 and 1, or listed twice",
     "DX220": "quantiles and other queries in one file",
-    "DX221": "a query, or part of one, that needs a count of every record type, where there are too many",
+    "DX221": "a query, or part of one, that needs a count of every possible record, where there are too many",
     # tasks
     "DX230": "a task asks for nothing, or for more than one thing",
     "DX231": "shares of tasks that are not positive, are stated by some only, or do not sum to 1",

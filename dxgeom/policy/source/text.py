@@ -90,7 +90,7 @@ class PolicyText:
 
 @final
 class Unreadable(Exception):
-    """A file may not or cannot be read; the text says why. Never leaves this room."""
+    """A file may not or cannot be read; the text says why. Never leaves this module."""
 
 
 def read_bytes(path: Path, limit: int) -> bytes:

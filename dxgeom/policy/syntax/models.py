@@ -41,7 +41,7 @@ def listed(words: Sequence[str], last: str) -> str:
 
 @final
 class UniverseSyntax(BaseModel):
-    """``attributes``, in the order that numbers the record types; or a ``table`` that lists these."""
+    """``attributes``, in the order that numbers the possible records; or a ``table`` that lists these."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,1 +1,1 @@
-"""Queries files over universes too large to count every record type: whole tables of counts, read and written."""
+"""Queries files over universes too large to count every possible record: whole tables of counts, read and written."""

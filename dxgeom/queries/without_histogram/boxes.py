@@ -83,7 +83,7 @@ class BoxesReader:
             return None
         kind, syntax, value = found
         if not isinstance(kind, BoxKind):
-            message = f"a query for '{kind.word}' needs a count of every record type, and here there is none"
+            message = f"a query for '{kind.word}' needs a count of every possible record, and here there is none"
             advice = "ask for marginals, prefixes, ranges, or for counts in boxes"
             self.mistakes.add("DX221", entry.span, message, advice)
             return None
@@ -112,6 +112,6 @@ class BoxesReader:
             return None
         found = list(spans) if within is None else [one.within(within) for one in spans]
         if not any(len(one.lower) for one in found):
-            self.mistakes.add("DX202", at.span, "no record type that satisfies its condition is counted here")
+            self.mistakes.add("DX202", at.span, "no possible record that satisfies its condition is counted here")
             return None
         return found

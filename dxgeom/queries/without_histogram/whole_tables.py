@@ -1,4 +1,5 @@
-"""Whole tables of counts in words: read where there are too many record types to count each, and written as words."""
+"""Whole tables of counts in words: read where there are too many possible records to count each, and written as
+words."""
 
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ class TablesReader:
         kind, syntax, value = found
         if not isinstance(kind, TableKind):
             message = (
-                f"a query for '{kind.word}' needs a count of every record type, and this policy has about "
+                f"a query for '{kind.word}' needs a count of every possible record, and this policy has about "
                 f"10^{len(str(self.universe.record_types)) - 1} of them"
             )
             self.mistakes.add("DX221", entry.span, message, "ask for the marginals of its columns, or 'count: true'")

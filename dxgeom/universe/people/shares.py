@@ -13,7 +13,7 @@ from dxgeom.numeric.arrays import LARGEST, exact_sum
 from dxgeom.universe.people.people import SHARES
 
 Components = Callable[[NDArray[np.int64]], NDArray[np.int64]]
-"""The connected component of each record type under the metric, by their indices."""
+"""The connected component of each possible record under the metric, by their indices."""
 
 ComponentKeys = Sequence[tuple[int, NDArray[np.int64]]]
 """What orders records as their components are numbered, the first key first: attributes, each by its place with the
@@ -22,10 +22,11 @@ component of every code."""
 
 @final
 class ShareCounter:
-    """Adds people's shares up, person by person, to counts of record types.
+    """Adds people's shares up, person by person, to counts of possible records.
 
     Definition: a person of n rows has T = min(n, m)·L shares, m what a person counts ``at_most``, 1 where people count
-    once. The rows are put in order, by the connected component of their record type and then by its index; the k-th of
+    once. The rows are put in order, by the connected component of their possible record and then by its index; the
+    k-th of
     them, from 0, gets ⌊(k+1)·T/n⌋ − ⌊k·T/n⌋. So rows of one type, from the a-th up to the b-th, get ⌊b·T/n⌋ − ⌊a·T/n⌋,
     whatever their number.
     Guarantee: *exact*. A person's shares add up to T; the order of rows never matters; what a component gets in all
@@ -57,7 +58,7 @@ class ShareCounter:
         np.add.at(self._counts, record[order], given)
 
     def histogram(self, absent: int | None) -> NDArray[np.int64]:
-        """(N,): the shares by record type, none for the absent record."""
+        """(N,): the shares by possible record, none for the absent record."""
         counts = self._counts.copy()
         if absent is not None:
             counts[absent] = 0

@@ -1,4 +1,4 @@
-"""Record types as the columns of a table that the same universe reads back."""
+"""Possible records as the columns of a table that the same universe reads back."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def weights_of_matrix(
     matrix: Any, universe: Universe | None
 ) -> tuple[WeightTables | NDArray[np.int64], tuple[Fraction, ...]]:
     """The integers of each row, and their units. A matrix of SciPy's sparse ones becomes tables over the attributes,
-    where every record type is a combination of values; no copy of it is laid out.
+    where every possible record is a combination of values; no copy of it is laid out.
 
     Raises: UnsupportedCombination for NaN, infinities, words, or a shape that does not fit; TooLarge.
     """
@@ -56,7 +56,7 @@ def _of_sparse(matrix: Any, universe: Universe) -> tuple[WeightTables, tuple[Fra
     """Rows that have one weight on a product of sets of values are tables of these, together where they look at the
     same attributes; others are tables each by itself."""
     if matrix.ndim != 2 or matrix.shape[1] != universe.size:
-        raise UnsupportedCombination(f"queries have one weight per record type, {universe.size:,}: {matrix.shape}")
+        raise UnsupportedCombination(f"queries have one weight per possible record, {universe.size:,}: {matrix.shape}")
     matrix.sum_duplicates()
     units: list[Fraction] = []
     alike: dict[tuple[int, ...], list[tuple[int, int, _Sets]]] = {}

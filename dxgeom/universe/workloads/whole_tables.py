@@ -1,4 +1,5 @@
-"""Whole tables of counts as a workload of their own: nothing is listed cell by cell, and no record type is numbered."""
+"""Whole tables of counts as a workload of their own: nothing is listed cell by cell, and no possible record is
+numbered."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ IN_DATA = {
         "one row of 42 counts",
         "shape (3,)",
         "this array",
-        "give a count for each record type",
+        "give a count for each possible record",
     ),
     "counts with halves": Mistake(
         lambda: release(np.full(42, 0.5)), "holds whole numbers", "holds float64", "this array", "convert it to int64"

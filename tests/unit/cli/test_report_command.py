@@ -113,4 +113,4 @@ def test_records_that_cannot_be_numbered_have_no_page(tmp_path):
     (tmp_path / "policy.yaml").write_text(json.dumps(policy), encoding="utf-8")
     result = run(tmp_path / "policy.yaml")
     assert result.exit_code == 1
-    assert "more record types than can be numbered" in " ".join(result.output.split())
+    assert "more possible records than can be numbered" in " ".join(result.output.split())

@@ -73,6 +73,6 @@ def test_a_rehearsal_and_json_say_what_to_expect(files: Path) -> None:
     assert told["expected"]["tables"][0]["rmse"] <= 2
     for option, message in (("--consistent", "agree as they are made"), ("--joint", "leave joint out")):
         assert message in run(files, "release", "policy.yaml", "few.yaml", "--rehearse", option, code=1)
-    assert "needs a count of every record type" in run(
+    assert "needs a count of every possible record" in run(
         files, "plan", "policy.yaml", "few.yaml", "--mechanism", "hull", code=1
     )

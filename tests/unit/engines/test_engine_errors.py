@@ -239,7 +239,7 @@ def test_an_unknown_way_with_outside_rows_is_refused() -> None:
         (np.array([True, False, True]), "holds bool"),
         (np.array(["1", "2", "3"]), "whole numbers"),
         (np.array([1, 2, 3], dtype=object), "whole numbers"),
-        (np.array([1, -2, 3]), "record type 1 has one"),
+        (np.array([1, -2, 3]), "possible record 1 has one"),
         (np.array([1, 2]), r"one row of 3 counts; this array has shape \(2,\)"),
         (np.array([[1, 2, 3]]), r"shape \(1, 3\)"),
         (np.array([2**62, 2**62, 0]), "at most"),

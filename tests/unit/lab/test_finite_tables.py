@@ -206,7 +206,7 @@ def test_an_answer_that_only_one_secret_gives_is_refused():
 
 
 def test_a_private_table_is_never_made_by_hand():
-    with pytest.raises(DxgeomError, match="never by hand"):
+    with pytest.raises(DxgeomError, match="never directly"):
         PrivateTable("mine", line(2, 1), truncated_geometric_law(1, Fraction(9)), Fraction(1))
     with pytest.raises(UnsupportedCombination, match="positive multiple"):
         honouring(line(2, 1), truncated_geometric_law(1, Fraction(2)), "nothing", Fraction(0))

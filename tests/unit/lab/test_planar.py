@@ -134,7 +134,7 @@ def test_what_cannot_be_hidden_or_does_not_fit_is_refused():
             planar_laplace(metric, places, one)
     with pytest.raises(TooLarge):
         planar_laplace(metric, PLACES, one, Fraction(1, 10**18))
-    with pytest.raises(DxgeomError, match="never by hand"):
+    with pytest.raises(DxgeomError, match="never directly"):
         PlanarLaplace(metric, PLACES, one, 1e-9, one)
     with pytest.raises(IndexError):
         planar_laplace(metric, PLACES, one).report(4, InsecureSeededRandomness(1))

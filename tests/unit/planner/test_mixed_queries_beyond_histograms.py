@@ -66,7 +66,7 @@ def test_what_needs_a_count_of_every_record_type_says_so():
         plan.release(np.ones(9, dtype=np.int64), ledger=":memory:", spend=1)
     with pytest.raises(TooLarge, match="at most"):
         _ = queries.numerators
-    with pytest.raises(TooLarge, match="a count of every record type"):
+    with pytest.raises(TooLarge, match="a count of every possible record"):
         dx.plan(own.compile(), queries, mechanism="mwem", records=10)
     short = dx.queries_from_dict({"queries": [{"marginal": ["a0", "a1"]}]}, policy(3))
     wide = dx.LinearQueries.marginals(own.universe, [["a0", "a1"]])

@@ -217,9 +217,9 @@ def test_wanted_errors_are_met_at_the_least_spend():
 
 def test_what_needs_a_histogram_refuses_and_says_so():
     own = policy()
-    with pytest.raises(TooLarge, match="histograms need a count of every record type"):
+    with pytest.raises(TooLarge, match="histograms need a count of every possible record"):
         histogram_of_table(rows(), own.universe)
-    with pytest.raises(UnsupportedCombination, match="'hull' needs a count of every record type"):
+    with pytest.raises(UnsupportedCombination, match="'hull' needs a count of every possible record"):
         dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0"]]), mechanism="hull")
     with pytest.raises(
         UnsupportedCombination,

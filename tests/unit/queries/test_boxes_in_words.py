@@ -27,7 +27,7 @@ def asked(*entries, **more):
 
 
 def rows_of(boxes):
-    """0 and 1 for each box and record type of the small universe."""
+    """0 and 1 for each box and possible record of the small universe."""
     place = {one.axis: number for number, one in enumerate(boxes.columns)}
     inside = np.ones((boxes.count, 12, 2, 4), dtype=bool)
     for axis, size in enumerate((12, 2, 4)):

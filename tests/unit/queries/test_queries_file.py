@@ -111,7 +111,7 @@ WRONG = [
     ("count: 'sex == ''X'''", "3:20: DX202"),
     ("count: age >= 20", "3:19: DX202: 'age' >= 20 cuts through the bin [18, 65)"),
     ("count: dose >= 0.3", "3:20: DX202: 0.3 is no value of 'dose'"),
-    ("count: age < 0", "3:12: DX202: no record type satisfies this condition"),
+    ("count: age < 0", "3:12: DX202: no possible record satisfies this condition"),
     ("sum: sex", "3:10: DX201: 'sex' holds words"),
     ("sum: dosage", "3:10: DX201: there is no column 'dosage'"),
     ("mean: age", "3:5: DX204: a mean needs the number of records"),
@@ -175,7 +175,7 @@ def test_all_mistakes_of_a_queries_file_come_at_once(clinic):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("one\n1\n", "1 rows below its header; the universe has 2 record types"),
+        ("one\n1\n", "1 rows below its header; the universe has 2 possible records"),
         ("one\n1\nnan\n", "line 3: one is 'nan'"),
         ("one,one\n1,1\n2,2\n", "distinct names"),
         ("one\n1e20\n1e-20\n", "DX208"),

@@ -64,7 +64,7 @@ def test_nothing_as_large_as_the_matrix_is_laid_out():
 
 def test_what_does_not_fit_is_refused():
     _, universe = universe_of((4, 3))
-    with pytest.raises(UnsupportedCombination, match="one weight per record type, 12"):
+    with pytest.raises(UnsupportedCombination, match="one weight per possible record, 12"):
         dx.LinearQueries.from_matrix(["q"], sparse.csr_array(np.ones((1, 11))), universe)
     with pytest.raises(UnsupportedCombination):
         dx.LinearQueries.from_matrix(["q"], sparse.csr_array(np.array([[np.nan] + [0.0] * 11])), universe)

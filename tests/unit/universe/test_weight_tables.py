@@ -1,4 +1,4 @@
-"""Queries kept as small tables are the same queries as laid out record type by record type."""
+"""Queries kept as small tables are the same queries as laid out possible record by possible record."""
 
 from __future__ import annotations
 

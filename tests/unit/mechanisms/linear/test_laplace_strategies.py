@@ -15,7 +15,7 @@ STRATEGIES = (equal_shares, one_scale, proportional_shares)
 
 
 def random_sensitivity(seed):
-    """Few record types, some of them alike for every query, some unprotected; repeated and constant queries too."""
+    """Few possible records, some of them alike for every query, some unprotected; repeated and constant queries too."""
     generator = np.random.default_rng(seed)
     size, count = int(generator.integers(3, 8)), int(generator.integers(1, 6))
     places = generator.random((size, 2))

@@ -1,4 +1,5 @@
-"""All tables of three people with up to three rows on four record types: odds against the earth mover's distance."""
+"""All tables of three people with up to three rows on four possible records: odds against the earth mover's
+distance."""
 
 from __future__ import annotations
 

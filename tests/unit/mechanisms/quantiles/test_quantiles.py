@@ -210,7 +210,7 @@ def test_groups_that_the_policy_keeps_apart_cost_one_spend_and_may_be_empty(form
 
 
 def test_groups_that_a_record_can_leave_are_refused():
-    with pytest.raises(dx.UnsupportedCombination, match="the policy hides record type"):
+    with pytest.raises(dx.UnsupportedCombination, match="the policy hides possible record"):
         quantiles_by(METRIC, "height", 1, "age")
 
 

@@ -20,7 +20,7 @@ from dxgeom.metrics.verification import verify_metric
 from dxgeom.universe.queries import LinearQueries
 
 APART = [[Fraction(one) for one in row] for row in (("0", "1/50", "1"), ("1/50", "0", "1"), ("1", "1", "0"))]
-"""Two record types that are hard to tell apart, and one that is not."""
+"""Two possible records that are hard to tell apart, and one that is not."""
 NEAR = verify_metric(APART)
 TWO = np.array([[4, 3, 0], [0, 0, 4]])
 THREE = np.array([[4, 3, 0], [3, 4, 0], [0, 0, 4]])

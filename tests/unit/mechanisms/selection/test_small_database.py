@@ -123,7 +123,7 @@ def test_a_single_query_may_find_no_database_within_alpha_of_it():
 
 
 def test_without_scaling_no_small_database_comes_near():
-    """12 random queries on 5 record types, 1,000 records: the best attainable error, by trying every database."""
+    """12 random queries on 5 possible records, 1,000 records: the best attainable error, by trying every database."""
     generator = np.random.default_rng(0)
     rows = generator.integers(0, 101, (12, 5))
     x = generator.multinomial(1000, generator.dirichlet(np.ones(5)))

@@ -58,5 +58,5 @@ def test_without_mbi_it_says_what_to_install(monkeypatch):
 
 def test_universes_too_large_to_be_laid_out_are_refused_before_mbi_is_loaded(monkeypatch):
     monkeypatch.setitem(sys.modules, "mbi", None)
-    with pytest.raises(TooLarge, match="record types"):
+    with pytest.raises(TooLarge, match="possible records"):
         estimate((3000, 3000), [], 1.0, 1.0)
