@@ -47,7 +47,7 @@ def planted(matrix: NDArray[np.float64]) -> str:
     started = time.process_time()
     try:
         dx.verify_metric(matrix)
-    except dx.NotAMetric as error:
+    except dx.errors.NotAMetric as error:
         found = {i, j, int(detours.argmin())} == set(error.witness)
         return f"one part in 10^9 {'found' if found else 'NOT found'} in {time.process_time() - started:.2f} s"
     return "one part in 10^9 NOT found"

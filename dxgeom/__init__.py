@@ -31,30 +31,16 @@ if TYPE_CHECKING:
         BudgetExceeded as BudgetExceeded,
         DataError as DataError,
         DxgeomError as DxgeomError,
-        LedgerError as LedgerError,
-        NotAMetric as NotAMetric,
         PolicyError as PolicyError,
         QueryError as QueryError,
-        TooLarge as TooLarge,
-        UnboundedLoss as UnboundedLoss,
         UnsupportedCombination as UnsupportedCombination,
     )
     from dxgeom.ledger.ledger import Ledger as Ledger
-    from dxgeom.mechanisms.contract.composition import in_sequence as in_sequence
-    from dxgeom.mechanisms.contract.composition import in_parallel as in_parallel
-    from dxgeom.lab.optimal_tables import optimal_table as optimal_table
-    from dxgeom.lab.planar import planar_laplace as planar_laplace
-    from dxgeom.mechanisms.linear.time_series import series_mechanism as series_mechanism
     from dxgeom.mechanisms import quantiles as quantiles
     from dxgeom.mechanisms.selection.selections import selection as selection
-    from dxgeom.mechanisms.selection.small_databases import small_database as small_database
-    from dxgeom.lab.statistic_release import statistic_mechanism as statistic_mechanism
-    from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem as mwem
     from dxgeom.metrics.matrices import repair_metric as repair_metric
-    from dxgeom.metrics.edges import repair_edges as repair_edges, verify_edges as verify_edges
+    from dxgeom.metrics.edges import verify_edges as verify_edges
     from dxgeom.metrics.verification import VerifiedMetric as VerifiedMetric, verify_metric as verify_metric
-    from dxgeom.metrics.lipschitz_maps import lipschitz as lipschitz
-    from dxgeom.noise.k_norm import k_norm_noise as k_norm_noise
     from dxgeom.pipeline import compile_and_release as compile_and_release
     from dxgeom.plan_files.loading import load_plan as load_plan
     from dxgeom.plan_files.saving import save_plan as save_plan

@@ -24,6 +24,20 @@ OLD: Final = {
         f"dxgeom.audit.{name}": f"dxgeom.lab.{name}"
         for name in ("PrivacyLevel", "is_private", "most_hidden", "most_learned", "posterior", "privacy_level")
     },
+    **{
+        f"dxgeom.{name}": f"dxgeom.{room}.{name}"
+        for room, names in {
+            "errors": "LedgerError NotAMetric TooLarge UnboundedLoss",
+            "lab": "optimal_table planar_laplace statistic_mechanism",
+            "mechanisms.contract": "in_parallel in_sequence",
+            "mechanisms.linear": "series_mechanism",
+            "mechanisms.selection": "small_database",
+            "mechanisms.synthetic": "mwem",
+            "metrics": "lipschitz repair_edges",
+            "noise": "k_norm_noise",
+        }.items()
+        for name in names.split()
+    },
     "dxgeom.report.adjacent_outputs_picture": "dxgeom.lab.adjacent_outputs_picture",
     "dxgeom.report.shadows_picture": "dxgeom.report.projections_picture",
     "dxgeom.disclosure.told": "dxgeom.disclosure.disclosed_loss",

@@ -36,7 +36,7 @@ def draw_the_curve(folder: Path) -> None:
     found = statistics.norm_sensitivities(outputs)
     print(f"Δ₁ = {found.l1.upper}, Δ₂ between {found.l2[0]:.9f} and {found.l2[1]:.9f}, Δ∞ = {found.linf.upper}")
     dx.lab.adjacent_outputs_picture(outputs, statistic.names[:2], folder / "adjacent-outputs.png")  # type: ignore[arg-type]
-    mechanism = dx.statistic_mechanism(statistic, "hull")
+    mechanism = dx.lab.statistic_mechanism(statistic, "hull")
     body, law, steps = parts(mechanism)
     dx.report.contour_picture(body, law, steps, ("sum of x", "sum of 2x²"), folder / "contours.png")
     print(f"the hull's body has {body.facets} sides and exceeds the hull by {mechanism.excess:.2%} at most")
@@ -45,10 +45,10 @@ def draw_the_curve(folder: Path) -> None:
 def draw_solids(folder: Path) -> None:
     """Two numbers and their product, a cuboctahedron; a number with its square and its product with another."""
     product = statistics.polynomial_statistic([X, Y], {"x": {("x",): 1}, "y": {("y",): 1}, "xy": {("x", "y"): 1}})
-    body, _, steps = parts(dx.statistic_mechanism(product, "hull"))
+    body, _, steps = parts(dx.lab.statistic_mechanism(product, "hull"))
     dx.report.solid_picture(body, steps, ("sum of x", "sum of y", "sum of xy"), folder / "cuboctahedron.png")
     curved = statistics.polynomial_statistic([X, Y], {"x": {("x",): 1}, "xx": {("x", "x"): 2}, "xy": {("x", "y"): 1}})
-    body, law, steps = parts(dx.statistic_mechanism(curved, "hull", dx.geometry.EnclosureLimits(0.0005)))
+    body, law, steps = parts(dx.lab.statistic_mechanism(curved, "hull", dx.geometry.EnclosureLimits(0.0005)))
     names = ("sum of x", "sum of 2x²", "sum of xy")
     dx.report.projections_picture(body, law, steps, names, folder / "shadows.png")
     dx.report.solid_picture(body, steps, names, folder / "curved-hull.png")
@@ -59,7 +59,7 @@ def release_a_line() -> None:
     generator = np.random.default_rng(0)
     x = generator.uniform(-1, 1, 10_000)
     table = np.stack([x, 0.2 + 0.5 * x + generator.normal(0, 0.1, x.size)], axis=1)
-    mechanism = dx.statistic_mechanism(statistics.regression_statistic([X], Y))
+    mechanism = dx.lab.statistic_mechanism(statistics.regression_statistic([X], Y))
     noisy = [float(value) for value in mechanism.draw(table, Fraction(1), dx.noise.SystemRandomness())]
     for name, values in (("private", noisy), ("exact", [float(value) for value in mechanism.statistic.exact(table)])):
         sum_x, sum_y, sum_xx, sum_xy = values

@@ -10,11 +10,6 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.disclosure.all_releases import (
-        DisclosedLoss as DisclosedLoss,
-        AttributeLoss as AttributeLoss,
-        disclosed_loss as disclosed_loss,
-    )
-    from dxgeom.disclosure.curves import LossCurve as LossCurve, LossPoint as LossPoint
+    from dxgeom.disclosure.all_releases import disclosed_loss as disclosed_loss
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -115,7 +115,8 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
     def part(self, question: SynthesisTask, how: Planning) -> Plan:
         """Of the weights, or of what a graphical model makes of their measurements.
 
-        Raises: as :func:`dxgeom.mwem`; UnsupportedCombination, MissingExtra where such a model cannot be estimated.
+        Raises: as :func:`dxgeom.mechanisms.synthetic.mwem`; UnsupportedCombination, MissingExtra where such a model
+        cannot be estimated.
         """
         from dxgeom.mechanisms.contract.composition import followed_by  # slow to load, as all that plans is
         from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model, require_whole_marginals
@@ -215,7 +216,7 @@ class SmallDatabaseKind(_SyntheticKind, QuestionKind[DatabaseTask]):
     lists = ("workload",)
 
     def part(self, question: DatabaseTask, how: Planning) -> Plan:
-        """Raises: as :func:`dxgeom.small_database`."""
+        """Raises: as :func:`dxgeom.mechanisms.selection.small_database`."""
         from dxgeom.mechanisms.selection.small_databases import small_database
         from dxgeom.planner.plan import Plan
 

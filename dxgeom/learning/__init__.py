@@ -11,23 +11,16 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.learning.plain_arrays import open_ledger as open_ledger
-    from dxgeom.learning.features import Change as Change, FeatureGroup as FeatureGroup, Features as Features
     from dxgeom.learning.evaluation import (
         ErrorCount as ErrorCount,
-        ErrorRate as ErrorRate,
         FewestErrors as FewestErrors,
         private_error as private_error,
         select_model as select_model,
     )
     from dxgeom.learning.linear import PrivateLinearRegression as PrivateLinearRegression
     from dxgeom.learning.logistic import PrivateLogisticRegression as PrivateLogisticRegression
-    from dxgeom.learning.losses import (
-        GlmLoss as GlmLoss,
-        LogisticLoss as LogisticLoss,
-        PseudoHuberLoss as PseudoHuberLoss,
-    )
     from dxgeom.learning.perturbation import ObjectivePerturbation as ObjectivePerturbation
-    from dxgeom.learning.coefficients import Coefficient as Coefficient, Coefficients as Coefficients
+    from dxgeom.learning.coefficients import Coefficients as Coefficients
     from dxgeom.learning.label_totals import LabelTotals as LabelTotals
     from dxgeom.learning.regression_totals import RegressionTotals as RegressionTotals
     from dxgeom.learning.logistic_plan import (

@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.ledger.answers import Receipt as Receipt
-    from dxgeom.ledger.entry import Account as Account, Accounts as Accounts, Entry as Entry
     from dxgeom.ledger.history import (
-        Found as Found,
-        History as History,
-        migrate_ledger as migrate_ledger,
         read_answer as read_answer,
         read_ledger as read_ledger,
         verify_ledger as verify_ledger,
     )
     from dxgeom.ledger.ledger import Ledger as Ledger
     from dxgeom.ledger.migration import move_ledger as move_ledger
-    from dxgeom.ledger.book import Allotment as Allotment
     from dxgeom.metrics.data_set import DataSet as DataSet
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -40,7 +40,7 @@ def checked(account: Account) -> Account:
     storable(account.policy_name, "policy's name")
     storable(account.policy_fingerprint, "policy's fingerprint")
     amount(account.budget, "budget")
-    privacy_measure_of(account.privacy_measure, "currency")
+    privacy_measure_of(account.privacy_measure, "privacy_measure")
     data_set = account.data_set
     for text, what in ((data_set.name, "data set's name"), (data_set.edition, "data set's edition")):
         if text is not None:

@@ -10,13 +10,10 @@ if TYPE_CHECKING:
     from dxgeom.noise.composed import LinearImageNoise as LinearImageNoise, ProductNoise as ProductNoise
     from dxgeom.noise.facet_cones import FacetConeNoise as FacetConeNoise
     from dxgeom.noise.gaussian import GaussianNoise as GaussianNoise
-    from dxgeom.noise.jump_shifts import JumpShifts as JumpShifts
     from dxgeom.noise.jumps import GaussianWithJumps as GaussianWithJumps
     from dxgeom.noise.k_norm import k_norm_noise as k_norm_noise, simulate_noise as simulate_noise
     from dxgeom.noise.lattice_laws import (
-        DiscreteConeNoise as DiscreteConeNoise,
         DiscreteLaplaceNoise as DiscreteLaplaceNoise,
-        DiscreteNoise as DiscreteNoise,
         discrete_hull_noise as discrete_hull_noise,
     )
     from dxgeom.noise.law import NoiseLaw as NoiseLaw
@@ -25,12 +22,10 @@ if TYPE_CHECKING:
         staircase_mean_absolute as staircase_mean_absolute,
     )
     from dxgeom.noise.layers import (
-        IntegerRuns as IntegerRuns,
         LayeredIntegerNoise as LayeredIntegerNoise,
         runs_of as runs_of,
         staircase_noise as staircase_noise,
     )
-    from dxgeom.noise.noisy_maximum import noisy_largest as noisy_largest
     from dxgeom.noise.rejection import RejectionNoise as RejectionNoise, tightest_rejection as tightest_rejection
     from dxgeom.noise.round_laws import (
         BoxNoise as BoxNoise,

@@ -11,13 +11,9 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.plan_files.diff import PlanDifferences as PlanDifferences, differences as differences
+    from dxgeom.plan_files.diff import differences as differences
     from dxgeom.plan_files.loading import load_plan as load_plan
     from dxgeom.plan_files.saving import save_plan as save_plan
-    from dxgeom.plan_files.schemas import (
-        certificate_schema as certificate_schema,
-        plan_schema as plan_schema,
-        release_schema as release_schema,
-    )
+    from dxgeom.plan_files.schemas import plan_schema as plan_schema, release_schema as release_schema
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -8,7 +8,7 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.privacy.composition import Composition as Composition
-    from dxgeom.privacy.measures import PrivacyMeasure as PrivacyMeasure, privacy_measure_of as privacy_measure_of
+    from dxgeom.privacy.measures import privacy_measure_of as privacy_measure_of
     from dxgeom.privacy.curves import (
         concentrated_delta as concentrated_delta,
         concentrated_epsilon as concentrated_epsilon,

@@ -12,19 +12,16 @@ from dxgeom.doors import doors_of
 from dxgeom.numeric.optional_library import optional_library
 
 if TYPE_CHECKING:
-    from dxgeom.document.axes import save as save
-    from dxgeom.document.document import Document as Document
     from dxgeom.progress_line import ProgressLine as ProgressLine
     from dxgeom.report.changes import changes_page as changes_page
     from dxgeom.report.pictures import (
         contour_picture as contour_picture,
-        improvement_factors as improvement_factors,
         improvement_picture as improvement_picture,
         noise_body_picture as noise_body_picture,
         projections_picture as projections_picture,
         solid_picture as solid_picture,
     )
-    from dxgeom.report.released import Released as Released, read_release as read_release
+    from dxgeom.report.released import read_release as read_release
     from dxgeom.report.review import review_page as review_page
 
 _open, __dir__, __all__ = doors_of(__name__, __file__)

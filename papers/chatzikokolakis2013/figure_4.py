@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from figures import Row, printed
 
-from dxgeom import series_mechanism
+from dxgeom.mechanisms.linear import series_mechanism
 from dxgeom.noise import LaplaceNoise
 
 HERE = Path(__file__).parent

@@ -14,11 +14,13 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from figures import Row, printed
 
-from dxgeom import VerifiedMetric, optimal_table, planar_laplace
+from dxgeom import VerifiedMetric
 from dxgeom.lab import (
     finite_laplace,
     halved_exponential,
     laplace_usefulness,
+    optimal_table,
+    planar_laplace,
     planar_usefulness,
     privacy_level,
     series_root_mean_square,

@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from figures import Row, printed
 
-from dxgeom import LinearQueries, VerifiedMetric, lipschitz, load_policy, load_queries
+from dxgeom import LinearQueries, VerifiedMetric, load_policy, load_queries
 from dxgeom.mechanisms.linear import (
     AdditiveMechanism,
     Sensitivity,
@@ -28,7 +28,7 @@ from dxgeom.mechanisms.linear import (
 )
 from dxgeom.mechanisms.linear.biased import changed
 from dxgeom.mechanisms.shapes import hull_mechanism, sensitivity_hull
-from dxgeom.metrics import GraphMetric, Metric, PointsMetric, smallest_distance, verify
+from dxgeom.metrics import GraphMetric, Metric, PointsMetric, lipschitz, smallest_distance, verify
 from dxgeom.planner.candidate_builder import CandidateBuilder
 
 HERE = Path(__file__).parent

@@ -153,7 +153,7 @@ def test_gaussian_noise_is_no_envelope_to_reject_from():
 
 def test_sequences_and_blocks_of_gaussian_noise_keep_the_account():
     part = planned().mechanism
-    both = dx.in_sequence([part, planned("laplace").mechanism])
+    both = dx.mechanisms.contract.in_sequence([part, planned("laplace").mechanism])
     release = dx.release(both, COUNTS, ledger=":memory:", spend=Fraction(3, 5))
     assert (both.account.privacy_measure, release.remaining) == ("concentrated", Fraction(4, 5))
 

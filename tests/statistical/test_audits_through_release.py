@@ -178,7 +178,7 @@ AUDITS = {
         there=np.array([2, 1, 1, 0]),
     ),
     "mwem, ten rounds": one_moved(
-        lambda: dx.mwem(families.LINE, families.queries(WALKS), rounds=10),
+        lambda: dx.mechanisms.synthetic.mwem(families.LINE, families.queries(WALKS), rounds=10),
         measured,
         0.0,
         COUNTS,

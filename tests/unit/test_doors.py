@@ -52,13 +52,13 @@ def test_every_listed_name_opens(room):
 
 
 @pytest.mark.parametrize("room", MECHANISM_ROOMS)
-def test_no_public_name_of_a_mechanism_room_is_unreachable(room):
+def test_a_mechanism_room_lists_only_what_it_defines(room):
     folder = ROOT.joinpath(*room.split("."))
     defined = set().union(*(public_names(path) for path in folder.glob("*.py") if path.name != "__init__.py"))
     listed = {
         name for name in import_module(room).__all__ if not isinstance(getattr(import_module(room), name), ModuleType)
     }
-    assert listed == defined
+    assert listed <= defined
 
 
 def test_no_public_name_of_the_papers_laboratory_is_unreachable():

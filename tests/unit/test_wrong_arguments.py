@@ -458,7 +458,7 @@ DOORS: dict[str, Door] = {
         },
     ),
     "small_database": Door(
-        dx.small_database,
+        dx.mechanisms.selection.small_database,
         {"metric": metric, "queries": queries, "alpha": 0.5},
         {
             "metric": NOT_A_METRIC,
@@ -470,7 +470,7 @@ DOORS: dict[str, Door] = {
         },
     ),
     "mwem": Door(
-        dx.mwem,
+        dx.mechanisms.synthetic.mwem,
         {"metric": metric, "queries": queries},
         {
             "metric": NOT_A_METRIC,
@@ -480,7 +480,7 @@ DOORS: dict[str, Door] = {
         },
     ),
     "optimal_table": Door(
-        dx.optimal_table,
+        dx.lab.optimal_table,
         {"metric": metric, "prior": PRIOR, "losses": LOSSES},
         {
             "metric": NOT_A_METRIC,
@@ -491,7 +491,7 @@ DOORS: dict[str, Door] = {
         },
     ),
     "planar_laplace": Door(
-        dx.planar_laplace,
+        dx.lab.planar_laplace,
         {"metric": metric, "places": PLACES, "step": Fraction(1, 100)},
         {
             "metric": NOT_A_METRIC,
@@ -516,7 +516,7 @@ DOORS: dict[str, Door] = {
         },
     ),
     "series_mechanism": Door(
-        dx.series_mechanism,
+        dx.mechanisms.linear.series_mechanism,
         {"title": "steps", "readings": 7, "epsilon": Fraction(1), "step": Fraction(1, 10)},
         {
             "title": NOT_TEXT,
@@ -527,7 +527,7 @@ DOORS: dict[str, Door] = {
         },
     ),
     "statistic_mechanism": Door(
-        dx.statistic_mechanism,
+        dx.lab.statistic_mechanism,
         {"statistic": statistic, "body": "box"},
         {
             "statistic": (None, "mean", metric, queries, matrix, ["age"], {"age": 1}),
@@ -538,7 +538,7 @@ DOORS: dict[str, Door] = {
         },
     ),
     "in_sequence": Door(
-        dx.in_sequence,
+        dx.mechanisms.contract.in_sequence,
         {"parts": [mechanism, mechanism], "shares": [HALF, HALF]},
         {
             "parts": NOT_MECHANISMS,
@@ -547,7 +547,7 @@ DOORS: dict[str, Door] = {
         },
     ),
     "in_parallel": Door(
-        dx.in_parallel,
+        dx.mechanisms.contract.in_parallel,
         {"metric": metric, "labels": [0, 0, 0], "make": lambda part, _: dx.selection(part, _two_of(part.size))},
         {
             "metric": NOT_A_METRIC,
@@ -556,9 +556,9 @@ DOORS: dict[str, Door] = {
             "name": NOT_TEXT,
         },
     ),
-    "k_norm_noise": Door(dx.k_norm_noise, {"body": dx.geometry.Box(np.ones(2))}, {"body": (None, *NOT_A_BODY)}),
+    "k_norm_noise": Door(dx.noise.k_norm_noise, {"body": dx.geometry.Box(np.ones(2))}, {"body": (None, *NOT_A_BODY)}),
     "lipschitz": Door(
-        dx.lipschitz,
+        dx.metrics.lipschitz,
         {"metric": metric, "values": [1, 2, 3]},
         {
             "metric": (None, "policy.yaml", policy, queries, matrix, RAGGED, POLICY),
@@ -613,7 +613,7 @@ DOORS: dict[str, Door] = {
     ),
     "report.read_release": Door(dx.report.read_release, {"path": "answers.json"}, {"path": NOT_A_PATH}),
     "learning.PrivateLinearRegression": Door(_line, {"mechanism": "cylinders"}, {"mechanism": NOT_A_CHOICE}),
-    "repair_edges": Door(dx.repair_edges, {"edges": EDGES}, {"edges": NOT_EDGES, "progress": (3, "print")}),
+    "repair_edges": Door(dx.metrics.repair_edges, {"edges": EDGES}, {"edges": NOT_EDGES, "progress": (3, "print")}),
 }
 
 

@@ -11,27 +11,14 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.selection.scores import (
-        Challenge as Challenge,
-        DeclaredPick as DeclaredPick,
         DeclaredSelection as DeclaredSelection,
-        Refutation as Refutation,
         TabledSelection as TabledSelection,
         challenge as challenge,
         declared_selection as declared_selection,
         tabled_selection as tabled_selection,
     )
-    from dxgeom.mechanisms.selection.selections import (
-        ChangedRows as ChangedRows,
-        ScoreChange as ScoreChange,
-        Selection as Selection,
-        choose as choose,
-        nats_of as nats_of,
-        require_rate as require_rate,
-        require_scores_fit as require_scores_fit,
-        selection as selection,
-    )
+    from dxgeom.mechanisms.selection.selections import Selection as Selection, selection as selection
     from dxgeom.mechanisms.selection.small_databases import (
-        SmallDatabase as SmallDatabase,
         SmallDatabaseMechanism as SmallDatabaseMechanism,
         small_database as small_database,
     )

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.universe.tasks.questions import (
-        AskedTask as AskedTask,
-        DatabaseTask as DatabaseTask,
-        FitTask as FitTask,
-        QueriesTask as QueriesTask,
-        SelectTask as SelectTask,
-        SeriesTask as SeriesTask,
-        StatisticsTask as StatisticsTask,
-        SynthesisTask as SynthesisTask,
-    )
-    from dxgeom.universe.tasks.tasks import Tasks as Tasks, TaskWithShare as TaskWithShare
+    from dxgeom.universe.tasks.questions import FitTask as FitTask, QueriesTask as QueriesTask, SelectTask as SelectTask
+    from dxgeom.universe.tasks.tasks import Tasks as Tasks
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

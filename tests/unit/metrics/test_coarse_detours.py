@@ -52,7 +52,7 @@ def test_where_a_copy_would_not_help_there_is_none(matrix):
 
 def test_one_part_in_a_billion_is_found_among_four_hundred_records():
     matrix = disturbed(9, 400, 1e-9, 1)
-    with pytest.raises(dx.NotAMetric) as caught:
+    with pytest.raises(dx.errors.NotAMetric) as caught:
         dx.verify_metric(matrix)
     i, k, j = caught.value.witness
     assert matrix[i, j] > matrix[i, k] + matrix[k, j]

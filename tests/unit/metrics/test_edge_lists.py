@@ -54,7 +54,7 @@ def test_an_edge_list_holds_exactly_when_no_path_is_shorter_than_an_edge(edges):
 @given(edge_lists)
 def test_repaired_edges_are_the_shortest_paths(edges):
     paths = shortest(edges)
-    repair = dx.repair_edges(edges)
+    repair = dx.metrics.repair_edges(edges)
     assert list(repair.distances) == [paths[a, b] for a, b, _ in edges]
     assert repair.fell == sum(paths[a, b] < distance for a, b, distance in edges)
     lowered = [(a, b, distance) for (a, b, _), distance in zip(edges, repair.distances, strict=True)]

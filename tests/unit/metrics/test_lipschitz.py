@@ -118,6 +118,6 @@ def test_what_is_no_map_on_the_records_is_refused():
 
 def test_a_verified_metric_and_plain_numbers_will_do():
     metric = dx.verify_metric([[0, 1, 3], [1, 0, 2], [3, 2, 0]])
-    assert dx.lipschitz(metric, [10, 12, 10]) == lipschitz(metric.metric, np.array([10, 12, 10]))
+    assert dx.metrics.lipschitz(metric, [10, 12, 10]) == lipschitz(metric.metric, np.array([10, 12, 10]))
     with pytest.raises(UnsupportedCombination, match="integers or float64"):
-        dx.lipschitz(metric, ["1", "2", "3"])
+        dx.metrics.lipschitz(metric, ["1", "2", "3"])

@@ -424,7 +424,7 @@ def test_a_weaker_policy_with_fingerprints_of_its_own_is_another_policy_and_its_
     counts = np.zeros(strict.plan.metric.size, dtype=int)
     counts[0] = 50
     strict.release(counts, ledger=tmp_path / "privacy.db")
-    with pytest.raises(dx.LedgerError):
+    with pytest.raises(dx.errors.LedgerError):
         loose.release(counts, ledger=tmp_path / "privacy.db")
 
 

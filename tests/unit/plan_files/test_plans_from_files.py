@@ -17,7 +17,7 @@ from dxgeom.universe.weight_tables import WeightTables
 
 SMALL = ("clinic", "poll", "districts", "tenants")
 """A hull that is flat, one that is not, regions of a file, a policy with many values: each takes all candidates."""
-NOT_BUILT = (dx.TooLarge, NotANormBall, CertificateRefused, dx.UnsupportedCombination)
+NOT_BUILT = (dx.errors.TooLarge, NotANormBall, CertificateRefused, dx.UnsupportedCombination)
 
 
 def asked_of(name):
@@ -209,7 +209,7 @@ def test_more_weights_than_a_file_holds_are_refused_with_the_way_out(tmp_path, m
     monkeypatch.setattr("dxgeom.plan_files.queries_data.MOST_NUMBERS", 20)
     policy = dx.load_policy(policy_file("clinic"))
     plan = dx.plan(policy.compile(), next(made_in_python(policy)))
-    with pytest.raises(dx.TooLarge, match="write them as a queries file"):
+    with pytest.raises(dx.errors.TooLarge, match="write them as a queries file"):
         dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
     assert not (tmp_path / "plan.json").exists()
 

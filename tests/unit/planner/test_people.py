@@ -186,7 +186,7 @@ def test_what_would_be_no_statement_about_people_is_refused():
     metric = policy_of(ONCE).compile()
     with pytest.raises(UnsupportedCombination, match="form='transport'"):
         dx.quantiles.quantile_mechanism(metric, "hour", "1/2", form="laplace")
-    table = dx.optimal_table(
+    table = dx.lab.optimal_table(
         metric, [Fraction(1, metric.size)] * metric.size, np.zeros((metric.size, metric.size)).tolist()
     )
     with pytest.raises(UnsupportedCombination, match="people here may have many"):
@@ -204,7 +204,9 @@ def test_every_reader_of_a_histogram_reads_people():
     shares = [
         float(part) for part in table.groupby("who").room.value_counts(normalize=True).unstack(fill_value=0).sum()
     ]
-    learnt = dx.release(dx.mwem(metric, dx.parse_queries("queries: [{marginal: room}]", rich)), table, **spend).answer
+    learnt = dx.release(
+        dx.mechanisms.synthetic.mwem(metric, dx.parse_queries("queries: [{marginal: room}]", rich)), table, **spend
+    ).answer
     assert learnt.records == 400
     assert learnt.answers == pytest.approx(shares, abs=10)
     best = dx.release(dx.selection(metric, queries), table, **spend).answer
@@ -297,10 +299,14 @@ def test_people_with_rows_in_several_blocks_are_answered_in_parallel():
     def counted(inner: dx.VerifiedMetric, members: np.ndarray) -> Any:
         return dx.plan(inner, dx.LinearQueries.from_matrix(["a"], np.array([[1, 0]]))).mechanism
 
-    answer = dx.release(dx.in_parallel(metric, halves, counted), table, ledger=":memory:", spend=20).answer
+    answer = dx.release(
+        dx.mechanisms.contract.in_parallel(metric, halves, counted), table, ledger=":memory:", spend=20
+    ).answer
     assert [float(one) for (one,) in answer] == pytest.approx([1 / 3, 4 / 3], abs=0.7)
-    learnt = dx.in_parallel(
-        metric, halves, lambda inner, _: dx.mwem(inner, dx.LinearQueries.from_matrix(["a"], np.array([[1, 0]])))
+    learnt = dx.mechanisms.contract.in_parallel(
+        metric,
+        halves,
+        lambda inner, _: dx.mechanisms.synthetic.mwem(inner, dx.LinearQueries.from_matrix(["a"], np.array([[1, 0]]))),
     )
     with pytest.raises(UnsupportedCombination, match="more than one block"):
         dx.release(learnt, table, ledger=":memory:", spend=1)

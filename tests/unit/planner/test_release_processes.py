@@ -190,7 +190,7 @@ def test_in_a_folder_that_cannot_be_written_nothing_is_charged(tmp_path: Path) -
     tmp_path.chmod(0o500)
     try:
         for place in ("a.db", "b.db"):
-            with pytest.raises(dx.LedgerError):
+            with pytest.raises(dx.errors.LedgerError):
                 plan.release([30, 12], ledger=tmp_path / place, spend="1/10")
     finally:
         tmp_path.chmod(0o700)

@@ -69,7 +69,7 @@ def test_its_closure_is_the_smaller_one_or_twice_any_third(epsilons):
 
 def scale_of_count(metric: dx.VerifiedMetric, value: int) -> float:
     """The scale of Laplace noise that hides how many records have a value."""
-    return dx.lipschitz(metric, [int(code == value) for code in range(metric.size)])
+    return dx.metrics.lipschitz(metric, [int(code == value) for code in range(metric.size)])
 
 
 YES, NO = 0, 1

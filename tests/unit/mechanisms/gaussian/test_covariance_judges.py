@@ -47,7 +47,7 @@ def random_metric(rng, size):
         key = (min(a, b), max(a, b))
         lengths[key] = min(length, lengths.get(key, length))
     stated = [(a, b, length) for (a, b), length in lengths.items()]
-    repaired = dx.repair_edges(stated)
+    repaired = dx.metrics.repair_edges(stated)
     return [(a, b, float(length) / 16) for (a, b, _), length in zip(stated, repaired.distances, strict=True)]
 
 

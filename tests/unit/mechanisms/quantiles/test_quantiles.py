@@ -249,7 +249,7 @@ def test_replacing_a_record_shifts_sorted_values_by_their_difference_in_all():
 
 def test_laplace_noise_cannot_hide_different_values_at_distance_0():
     metric = dx.verify_metric([[0, 0, 1], [0, 0, 1], [1, 1, 0]])
-    with pytest.raises(dx.UnboundedLoss, match="at distance 0"):
+    with pytest.raises(dx.errors.UnboundedLoss, match="at distance 0"):
         quantile_mechanism(metric, range(3), form="laplace")
     choice = quantile_choice(metric, range(3), 0.5, records=20)
     assert choice.mechanism.name == "transport quantiles"
@@ -338,7 +338,7 @@ def test_a_bound_on_ranks_that_passes_the_next_rank_says_nothing():
 
 def test_lengths_of_very_many_records_are_refused_before_anything_is_charged():
     mechanism = quantile_mechanism(LINE, range(4))
-    with pytest.raises(dx.TooLarge, match="62-bit"):
+    with pytest.raises(dx.errors.TooLarge, match="62-bit"):
         mechanism.check(np.array([2**40, 0, 0, 0]), SPEND)
     mechanism.check(np.array([2**28, 0, 0, 2**28]), SPEND)
 

@@ -29,7 +29,7 @@ TRUTHS = [np.array([age, age * RECORDS, RECORDS], dtype=float) for age in (20.0,
 
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_bounds_of_a_synthetic_table_hold_for_the_raw_numbers(rounds):
-    answer = dx.mwem(POLICY.compile(), QUERIES, rounds=rounds).draw(
+    answer = dx.mechanisms.synthetic.mwem(POLICY.compile(), QUERIES, rounds=rounds).draw(
         COUNTS, Fraction(10**6), InsecureSeededRandomness(3)
     )
     assert np.all(answer.rounding >= MOST) and np.allclose(answer.rounding, MOST)
@@ -41,7 +41,7 @@ def test_bounds_of_a_synthetic_table_hold_for_the_raw_numbers(rounds):
 
 def test_the_bound_of_a_small_database_holds_for_the_raw_numbers():
     metric = POLICY.compile()
-    rounded = dx.small_database(metric, QUERIES, 0.7)
+    rounded = dx.mechanisms.selection.small_database(metric, QUERIES, 0.7)
     spend = Fraction(10**6)
     assert rounded.error_bound(RECORDS, spend=spend) >= MOST.max()
     answer = rounded.draw(COUNTS, spend, InsecureSeededRandomness(4))
@@ -50,6 +50,6 @@ def test_the_bound_of_a_small_database_holds_for_the_raw_numbers():
 
 
 def test_rounding_lifts_the_bound_of_a_small_database_by_what_it_can_do():
-    rounded, records = dx.small_database(POLICY.compile(), QUERIES, 0.7), RECORDS
+    rounded, records = dx.mechanisms.selection.small_database(POLICY.compile(), QUERIES, 0.7), RECORDS
     reached = float(rounded.unit) * np.ptp(rounded.numerators, axis=1).max() * np.sqrt(np.log(6) / (2 * rounded.size))
     assert rounded.error_bound(records, spend=Fraction(10**12)) == pytest.approx(records * reached + MOST.max())

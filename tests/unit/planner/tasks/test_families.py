@@ -74,7 +74,9 @@ def test_a_family_that_is_named_is_released_in_one_call(family):
 def test_the_bound_of_a_small_database_is_the_best_over_its_sizes():
     plan = dx.plan(METRIC, WARDS, mechanism="small-database", spend="1/2")
     each = [
-        dx.small_database(METRIC, WARDS, rows=rows, records=RECORDS).error_bound(RECORDS, 0.95, Fraction(1, 2))
+        dx.mechanisms.selection.small_database(METRIC, WARDS, rows=rows, records=RECORDS).error_bound(
+            RECORDS, 0.95, Fraction(1, 2)
+        )
         for rows in range(1, 9)
     ]
     assert plan.candidates[0].proved <= min(each)

@@ -79,10 +79,14 @@ def test_as_many_rows_are_made_as_are_asked_for_and_the_stored_answer_makes_them
 def test_a_small_database_has_its_rows_and_one_bound_that_was_told_before():
     plan, answer = released({"small_database": {"workload": [{"marginal": "age"}], "rows": 4}}, records=None)
     assert len(answer.records_to_pandas()) == answer.rows == 4
-    assert set(answer.bounds()) == {dx.small_database(METRIC, answer.queries, rows=4).error_bound(5000)}
+    assert set(answer.bounds()) == {
+        dx.mechanisms.selection.small_database(METRIC, answer.queries, rows=4).error_bound(5000)
+    }
     assert plan.statements(1)[0][0].startswith("proved: with 1,000 records")
     few, _ = released({"small_database": {"workload": [{"marginal": "age"}], "rows": 4}})
-    assert few.parts[0].half_widths().max() <= dx.small_database(METRIC, answer.queries, rows=4).error_bound(5000)
+    assert few.parts[0].half_widths().max() <= dx.mechanisms.selection.small_database(
+        METRIC, answer.queries, rows=4
+    ).error_bound(5000)
 
 
 def test_bounds_that_prove_nothing_are_warned_of():
@@ -100,7 +104,7 @@ def test_statistics_get_noise_from_a_plan_of_their_own():
 def test_what_a_kind_cannot_do_is_refused_when_it_is_planned():
     with pytest.raises(dx.UnsupportedCombination, match=r"task 'synthesize 1': each of the 1 marginals"):
         released({"synthesize": {"workload": [{"marginal": "age"}], "rounds": 2}})
-    with pytest.raises(dx.TooLarge, match="task 'small_database 1': all databases of 40 records"):
+    with pytest.raises(dx.errors.TooLarge, match="task 'small_database 1': all databases of 40 records"):
         released({"small_database": {"workload": [{"marginal": "age"}], "rows": 40}})
     with pytest.raises(dx.UnsupportedCombination, match="task 'series 1': a series is of numbers"):
         released({"series": ["ward", "age", "pay", "day"]})
