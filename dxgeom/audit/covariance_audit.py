@@ -164,7 +164,7 @@ def hidden_by(
         points = shifts[start : start + step] / bounds[start : start + step, None] / units
         loads[start : start + step] = np.sum(np.linalg.solve(triangle, points.T) ** 2, axis=0)
     near = np.flatnonzero(~(loads < 1 - window))
-    _require(len(near) <= _MOST_NEAR, f"more than {_MOST_NEAR:,} differences are too near to be told in float64")
+    _require(len(near) <= _MOST_NEAR, f"more than {_MOST_NEAR:,} differences are too near to be told apart in float64")
     inverse = covariance.inv()
     for place in near.tolist():
         shift = arb_mat([shifts[place].tolist()])

@@ -104,7 +104,7 @@ def _require_short(law: NoiseLaw, shifts: NDArray[np.int64], distances: NDArray[
     floats = np.concatenate([_floats(law, part.astype(np.float64)) for part in parts])
     near = np.flatnonzero(~(floats <= distances * (1 - max(_NEAR, _looseness(law)))))
     if len(near) > _MOST_NEAR:
-        raise TooLarge(f"more than {_MOST_NEAR:,} changes are too near to their distances to be told in float64")
+        raise TooLarge(f"more than {_MOST_NEAR:,} changes are too near to their distances to be told apart in float64")
     exact = _ExactLengths()
     for place in near.tolist():
         shift, distance = [fmpq(step) for step in shifts[place].tolist()], rational(float(distances[place]))

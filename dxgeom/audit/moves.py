@@ -200,7 +200,9 @@ class _Loads:
         open_still = ~(floats <= limits * (1 - _NEAR))
         near, which = np.unique(sizes[open_still], axis=0, return_inverse=True)
         if len(near) > _MOST_NEAR:
-            raise TooLarge(f"more than {_MOST_NEAR:,} changes are too near to their distances to be told in float64")
+            raise TooLarge(
+                f"more than {_MOST_NEAR:,} changes are too near to their distances to be told apart in float64"
+            )
         least = np.full(len(near), np.inf)
         np.minimum.at(least, which.ravel(), distances[open_still])
         for row, distance in zip(near.tolist(), least.tolist(), strict=True):

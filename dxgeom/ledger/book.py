@@ -39,7 +39,7 @@ class Allotment:
 class Sums:
     """Sums of spends so far. Where editions have other people each has its own, besides what was spent before that.
 
-    All amounts here are as the ledger's currency counts them: spends, allotments and budgets, or the squares of these.
+    All amounts here are as the ledger's measure counts them: spends, allotments and budgets, or the squares of these.
     """
 
     def __init__(self) -> None:
@@ -192,14 +192,14 @@ class Book:
         """What all accounts come to, where there are several."""
         if len(self.accounts) < 2:
             return None
-        currency = self.privacy_measure
-        budgets = sum((currency.counted(one.budget) for one in self.accounts), Fraction(0))
+        measure = self.privacy_measure
+        budgets = sum((measure.counted(one.budget) for one in self.accounts), Fraction(0))
         counted = edition if self.disjoint else None
-        spent = currency.spend_above(self.spent(ALL, counted))
-        return Accounts(len(self.accounts), counted, currency.spend_above(budgets), spent, self.data_set.budget)
+        spent = measure.spend_above(self.spent(ALL, counted))
+        return Accounts(len(self.accounts), counted, measure.spend_above(budgets), spent, self.data_set.budget)
 
     def spent(self, account: int, edition: str | None) -> Fraction:
-        """What an account, or :data:`ALL` together, spent, as the currency counts it: of the edition only where
+        """What an account, or :data:`ALL` together, spent, as the measure counts it: of the edition only where
         editions have other people.
 
         What was spent before there were editions counts in each.
@@ -240,7 +240,7 @@ class Book:
             counts = f"it counts in '{row['currency']}', which this dxgeom does not know; use a newer one"
             raise unusable(self.described, counts)
         if self.accounts and row["currency"] != self.privacy_measure.name:
-            raise altered(self.described, f"row {record.position} counts in another currency than the rows before it")
+            raise altered(self.described, f"row {record.position} counts in another measure than the rows before it")
         budget = exact(row["budget"], "its budget", self.described)
         self.accounts.append(
             KeptAccount(row["number"], row["policy_name"], row["policy_fingerprint"], budget, row["currency"])

@@ -113,7 +113,7 @@ def _declaration(book: Book, declared: DataSet) -> tuple[Table, tuple[Field, ...
 
 
 def _check_privacy_measure(book: Book, account: Account) -> None:
-    """A ledger has the currency of its first account: two do not mix."""
+    """A ledger has the measure of its first account: two do not mix."""
     known = book.privacy_measure.name
     if book.accounts and account.privacy_measure != known:
         raise unusable(
@@ -250,37 +250,37 @@ def charge_row(
 
 def require_left(book: Book, account: Account, wanted: ChargeRequest) -> None:
     """Raises: BudgetExceeded, LedgerError as a charge of so much would, for what is not there."""
-    kept, currency = book.account_for(account), privacy_measure_of(account.privacy_measure)
+    kept, measure = book.account_for(account), privacy_measure_of(account.privacy_measure)
     if kept is not None:
         _after(book, kept, account, wanted.spend)
         _check_allotment(book, kept, account, wanted)
     elif wanted.spend > account.budget:
-        whole = currency.counted(account.budget)
-        raise _exceeded(f"policy '{account.policy_name}'", currency, whole, Fraction(0), wanted.spend)
+        whole = measure.counted(account.budget)
+        raise _exceeded(f"policy '{account.policy_name}'", measure, whole, Fraction(0), wanted.spend)
 
 
 def remaining_of(book: Book, account: Account) -> Fraction:
     """What the account has left, its share of the data set's own budget included."""
     kept = book.account_for(account)
     edition = account.data_set.edition
-    currency = privacy_measure_of(account.privacy_measure)
-    left = currency.counted(account.budget) - (Fraction(0) if kept is None else book.spent(kept.number, edition))
+    measure = privacy_measure_of(account.privacy_measure)
+    left = measure.counted(account.budget) - (Fraction(0) if kept is None else book.spent(kept.number, edition))
     cap = account.data_set.budget if book.data_set.budget is None else book.data_set.budget
     if cap is not None:
-        left = max(Fraction(0), min(left, currency.counted(cap) - book.spent(ALL, edition)))
-    return currency.spend_below(left)
+        left = max(Fraction(0), min(left, measure.counted(cap) - book.spent(ALL, edition)))
+    return measure.spend_below(left)
 
 
 def _after(book: Book, kept: KeptAccount, account: Account, spend: Fraction) -> tuple[Fraction, Fraction]:
-    """What is left of the account, and what all have spent, after the spend, as the currency counts it."""
+    """What is left of the account, and what all have spent, after the spend, as the measure counts it."""
     edition = account.data_set.edition
     spent, all_spent, cap = book.spent(kept.number, edition), book.spent(ALL, edition), book.data_set.budget
-    currency = book.privacy_measure
-    counted, added = currency.counted, currency.counted(spend)
+    measure = book.privacy_measure
+    counted, added = measure.counted, measure.counted(spend)
     if added > counted(kept.budget) - spent:
-        raise _exceeded(f"policy '{account.policy_name}'", currency, counted(kept.budget), spent, spend)
+        raise _exceeded(f"policy '{account.policy_name}'", measure, counted(kept.budget), spent, spend)
     if cap is not None and added > counted(cap) - all_spent:
-        raise _exceeded(f"{account.data_set}, for all policies together,", currency, counted(cap), all_spent, spend)
+        raise _exceeded(f"{account.data_set}, for all policies together,", measure, counted(cap), all_spent, spend)
     remaining, total = counted(kept.budget) - spent - added, all_spent + added
     if remaining:
         amount(remaining, "budget that would remain")
@@ -314,7 +314,7 @@ def no_allotment(account: Account, owner: str, known: Iterable[str]) -> LedgerEr
 def _exceeded(
     whose: str, privacy_measure: PrivacyMeasure, size: Fraction, spent: Fraction, spend: Fraction
 ) -> BudgetExceeded:
-    """``size`` and ``spent``: as the currency counts them."""
+    """``size`` and ``spent``: as the measure counts them."""
     remaining, budget = privacy_measure.spend_below(max(Fraction(0), size - spent)), privacy_measure.spend_below(size)
     spent, how = privacy_measure.spend_above(spent), " (squares of spends add up)" if privacy_measure.squares else ""
     advice = f"ask for at most {plain(remaining)}" if remaining else "no further release is possible"
@@ -357,17 +357,17 @@ def _row(book: Book, account: Account, owner: str, part: Fraction) -> tuple[Tabl
     kept = book.account_for(account)
     if kept is None:
         raise unusable(book.described, "the account is not opened yet")
-    currency = book.privacy_measure
-    counted, spent = currency.counted(part), book.sums.most_spent(kept.number, owner)
+    measure = book.privacy_measure
+    counted, spent = measure.counted(part), book.sums.most_spent(kept.number, owner)
     if counted < spent:
-        least = plain(currency.spend_above(spent))
+        least = plain(measure.spend_above(spent))
         raise LedgerError(
             f"the allotment '{owner}' has spent {least} already, and this would give it {plain(part)}; "
             f"give it at least {least}; nothing was changed"
         )
-    left = book.sums.largest_allotment(kept.number, owner, currency.counted(kept.budget))
+    left = book.sums.largest_allotment(kept.number, owner, measure.counted(kept.budget))
     if counted > left:
-        most = currency.spend_below(left)
+        most = measure.spend_below(left)
         raise BudgetExceeded(
             f"the budget of policy '{account.policy_name}' is {plain(kept.budget)}, of which {plain(most)} is neither "
             f"allotted to others nor spent by nobody's allotment, and this would give '{owner}' {plain(part)}; "

@@ -163,6 +163,8 @@ def surroundings_of(moves: PairClasses) -> tuple[tuple[int, ...], tuple[int, ...
     }
     axes = tuple(axis for axis in sorted(size) if axis not in moves.axes)
     shape = tuple(size[axis] for axis in axes)
+    if not axes:
+        return axes, shape, np.zeros(1, dtype=np.int64)
     refuse_cells(math.prod(shape))
     everywhere = np.arange(math.prod(moves.shape))
     kinds = []

@@ -153,11 +153,11 @@ def least_by_pair(pairs: PairBlock) -> PairBlock:
     return PairBlock(distinct[:, 0], distinct[:, 1], least)
 
 
-def refuse_pairs(pairs: int) -> None:
+def refuse_pairs(pairs: int, limit: int = PAIR_LIMIT) -> None:
     """Raises: TooLarge for so many pairs."""
-    if pairs > PAIR_LIMIT:
+    if pairs > limit:
         raise TooLarge(
-            f"{pairs:,} pairs of records would have to be compared, the limit is {PAIR_LIMIT:,}; "
+            f"{pairs:,} pairs of records would have to be compared, the limit is {limit:,}; "
             "ask fewer queries at once, or take coarser attributes"
         )
 
@@ -263,16 +263,17 @@ class PairClasses:
         return np.asarray(table.flat.T[self.places(table, cells)])
 
 
-def pair_classes_of(metric: Metric, tables: WeightTables) -> Iterator[PairClasses]:
+def pair_classes_of(metric: Metric, tables: WeightTables, most: int | None = None) -> Iterator[PairClasses]:
     """All generating pairs of records that some query can see, in blocks; of equal ones in a block, that with the least
     bound. Where any record may become any other at one distance, those that :func:`extreme_cells` leaves: no norm of a
     change is larger for another. Pairs with the absent record are told by :func:`presence_of`.
 
-    Raises: TooLarge.
+    Raises: TooLarge; where there are more than ``most`` of one kind of change before any is listed, if that is known.
     """
     presence = presence_of(metric, tables)
     for run in _runs(presence.inner if presence else metric, tables.shape, tuple(range(len(tables.shape)))):
-        for moves in _moves(run, tables):
+        # What is as near through the absent record is left out, and so is no reason to refuse.
+        for moves in _moves(run, tables, most if presence is None else None):
             yield from _nearer(moves, presence)
 
 
@@ -451,7 +452,7 @@ def _kinds(tables: Sequence[WeightTable], run: _Run) -> int:
     return math.prod(int(shared_classes(tables, axis).max()) + 1 for axis in axes)
 
 
-def _moves(run: _Run, tables: WeightTables) -> Iterator[PairClasses]:
+def _moves(run: _Run, tables: WeightTables, most: int | None = None) -> Iterator[PairClasses]:
     seen = tuple(table for table in tables.tables if any(axis in run.axes for axis in table.axes))
     if not seen:
         return
@@ -462,6 +463,8 @@ def _moves(run: _Run, tables: WeightTables) -> Iterator[PairClasses]:
     if isinstance(run.metric, DiscreteMetric):
         grid = PairClasses(shared, axes, shape, *NO_PAIRS)
         which = extreme_cells(grid, _different_cells(grid))
+        if most is not None:
+            refuse_pairs(len(which) * (len(which) - 1) // 2, most)
     else:
         which = _cell_of_record(classes, axes, run.axes, tuple(tables.shape[axis] for axis in run.axes))
     for block in pairs_of_kinds(run.metric, which):

@@ -254,7 +254,7 @@ def _of_tables(metric: Metric, tables: WeightTables) -> Kinds:
         _refuse_entries(nobody + 1, tables.count)
     blocks = (
         block
-        for moves in pair_classes_of(metric, tables)
+        for moves in pair_classes_of(metric, tables, MOST_PAIRS)
         for block in _placed(moves, dict(zip(axes, shared, strict=True)), shape)
     )
     beside = () if presence is None else (_with_nobody(presence, nobody, cells_beside_nobody(tables, nobody)),)

@@ -1,4 +1,4 @@
-"""What may be computed unasked: work, told from public sizes before any of it is done."""
+"""What may be computed unasked: work, known from public sizes before any of it is done."""
 
 from __future__ import annotations
 

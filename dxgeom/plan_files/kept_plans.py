@@ -52,7 +52,7 @@ class KeptPlan:
         return cls(place.with_name(place.name + ENDING) / f"{name}.json", policy, question)
 
     def plan(self, tell: Callable[[str], None]) -> Plan | None:
-        """The plan, proved anew; None where there is none that serves, of which ``tell`` is told in a line."""
+        """The plan, proved anew; None where there is none that serves, of which ``tell`` gets a line."""
         from dxgeom.plan_files.loading import load_plan
 
         if not self.path.is_file():

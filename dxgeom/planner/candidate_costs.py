@@ -1,4 +1,4 @@
-"""What each candidate costs: multiplications, from public sizes alone, told before anything of it is built.
+"""What each candidate costs: multiplications, from public sizes alone, known before anything of it is built.
 
 Searches stop by themselves when they have spent their own work; stated is what they take at the least, which grows with
 the workload. One allowance decides for all of them: :data:`dxgeom.numeric.work.ALLOWED`, or ``dx.Search(work=…)``. What

@@ -1,4 +1,4 @@
-"""Which currency a workload is better answered in: Gaussian noise beside noise for pure privacy, honestly compared."""
+"""Which privacy measure answers a workload better: Gaussian noise beside noise for pure privacy, honestly compared."""
 
 from __future__ import annotations
 

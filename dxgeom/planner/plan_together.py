@@ -126,25 +126,25 @@ def plan_together(
     require_verified(metric)
     _require(workloads, errors, importance)
     if progress is not None:
-        require_function(progress, "progress", "pass one of one text, that is told what is being built")
-    currency, limit = privacy_measure_of(metric.privacy), None if spend is None else exact_amount(spend, "spend")
+        require_function(progress, "progress", "pass one of one text, which says what is being built")
+    measure, limit = privacy_measure_of(metric.privacy), None if spend is None else exact_amount(spend, "spend")
     wanted = [None] * len(workloads) if errors is None else list(errors)
     plans = [_planned(metric, asked, one, records, progress) for asked, one in zip(workloads, wanted, strict=True)]
     least = [one.least_spend if one.wants_errors else None for one in plans]
-    spent = _counted(currency, (one for one in least if one is not None))
-    if limit is not None and spent > currency.counted(limit):
+    spent = _counted(measure, (one for one in least if one is not None))
+    if limit is not None and spent > measure.counted(limit):
         raise UnsupportedCombination(
-            f"these errors need a spend of {plain(currency.spend_above(spent))} together, more than {plain(limit)}: "
+            f"these errors need a spend of {plain(measure.spend_above(spent))} together, more than {plain(limit)}: "
             "ask for larger ones, or spend more"
         )
     weights = [Fraction(1)] * len(plans) if importance is None else [exact_amount(w, "importance") for w in importance]
     shares = _shares(
-        currency, limit, spent, [None if one is not None else w for one, w in zip(least, weights, strict=True)]
+        measure, limit, spent, [None if one is not None else w for one, w in zip(least, weights, strict=True)]
     )
     parts = zip(plans, least, shares, strict=True)
     return PlansTogether(
         tuple(PlannedSpend(one, share if own is None else own, own is not None) for one, own, share in parts),
-        currency,
+        measure,
         limit,
     )
 

@@ -99,7 +99,7 @@ def listener(progress: Progress | bool | None) -> AbstractContextManager[Progres
     if isinstance(progress, bool):
         return ProgressLine("planning") if progress else nullcontext()
     if progress is not None:
-        require_function(progress, "progress", "say True, or pass one of one text, that is told what is being built")
+        require_function(progress, "progress", "say True, or pass one of one text, which says what is being built")
     return nullcontext(progress)
 
 

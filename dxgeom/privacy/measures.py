@@ -62,7 +62,7 @@ _PRIVACY_MEASURES: Final = {
 
 
 def privacy_measure_of(name: str, what: str = "privacy") -> PrivacyMeasure:
-    """The currency of that name; ``what``: the argument that it came as.
+    """The privacy measure of that name; ``what``: the argument that it came as.
 
     Raises: WrongArgument, UnsupportedCombination when it is neither "pure" nor "concentrated".
     """

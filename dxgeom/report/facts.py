@@ -238,8 +238,8 @@ class Facts:
     def spent(self) -> Fraction | None:
         """How much of the budget was spent so far."""
         if self.history is not None:
-            currency = privacy_measure_of(self.policy.privacy)
-            return currency.spend_above(sum((currency.counted(entry.spend) for entry in self.entries), Fraction(0)))
+            measure = privacy_measure_of(self.policy.privacy)
+            return measure.spend_above(sum((measure.counted(entry.spend) for entry in self.entries), Fraction(0)))
         left = [one.remaining for one in self.releases if one.remaining is not None]
         return self.policy.budget - min(left) if left else None
 

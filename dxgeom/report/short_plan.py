@@ -26,7 +26,7 @@ _MUCH: Final = 0.1
 """From this part of ± on, rounding to bins is named."""
 _MOST_USELESS: Final = 4
 _FEW: Final = 3
-"""Below so many times a digit behind the point is told."""
+"""Below so many times a digit behind the point is shown."""
 
 
 class _Row(NamedTuple):
@@ -145,7 +145,9 @@ def _of_use(plan: Plan, rows: Sequence[_Row], useless: Sequence[Useless]) -> Ite
         return
     if useless:
         number = "One answer is" if len(useless) == 1 else f"{len(useless):,} answers are"
-        more = " A larger spend, fewer questions or larger groups help." if any(one.spend for one in useless) else ""
+        more = (
+            " More of the budget, fewer questions or larger groups help." if any(one.spend for one in useless) else ""
+        )
         yield f"▲ {number} of no use: ± covers half or more of what is possible.{more}"
         binned = [one.name for one in useless if one.spend is None]
         if binned:

@@ -22,7 +22,7 @@ from dxgeom.planner.wish import Search, Wish
 from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.queries.syntax import QUERY_KINDS, QueriesSyntax
 from dxgeom.queries.tasks.grammar import task_kinds
-from dxgeom.universe.numbers.ratio_query import AskedRatio
+from dxgeom.universe.numbers.ratio_query import AskedRatio, AskedVariance
 from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
@@ -61,6 +61,10 @@ MEANT: list[tuple[str, dict[str, Any], Any]] = [
     ("MeanSyntax.mean", {"mean": "a", "name": "q"}, "n"),
     ("MeanSyntax.where", {"mean": "a", "name": "q"}, "b == 'x'"),
     ("MeanSyntax.by", {"mean": "a", "name": "q"}, "b"),
+    ("VarianceSyntax.variance", {"variance": "a", "name": "q"}, "n"),
+    ("VarianceSyntax.where", {"variance": "a", "name": "q"}, "b == 'x'"),
+    ("VarianceSyntax.by", {"variance": "a", "name": "q"}, "b"),
+    ("VarianceSyntax.weight", {"variance": "a", "name": "q"}, "n"),
     ("ShareSyntax.by", {"share": "b == 'x'", "name": "q"}, "n"),
     ("ShareSyntax.share", {"share": "b == 'x'", "name": "q"}, "b == 'y'"),
     ("ShareSyntax.where", {"share": "b == 'x'", "name": "q"}, "a > 1"),
@@ -200,6 +204,7 @@ CHANGED: dict[str, Any] = {
     "errors": (Fraction(1), None),
     "rounding": (ValueRounding(Fraction(1)), ValueRounding()),
     "ratios": (AskedRatio("p over q", 0, 1),),
+    "variances": (AskedVariance("p spread", 0, 1, 1, (Fraction(0), Fraction(2))),),
 }
 
 

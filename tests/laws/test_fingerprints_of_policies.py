@@ -226,6 +226,10 @@ is written there instead."""
 MEANINGLESS: list[tuple[str, str, tuple[Any, ...], Any, str]] = [
     ("PolicySyntax.policy", "words", ("policy",), "q", "a name, for people"),
     ("PolicySyntax.about", "words", ("about",), "something else", "a sentence, for people"),
+    ("PolicySyntax.title", "words", ("title",), "People", "a name, for people"),
+    ("StatedKeys.title", "listed words", (*A, "title"), "letter", "a name, for people"),
+    ("StatedKeys.labels", "listed words", (*A, "labels"), {"x": "cross"}, "names, for people"),
+    ("StatedKeys.name", "plane", (*A, "name"), "other", "a column of names, for people"),
     ("PolicySyntax.unconnected", "words", ("unconnected",), LEFT_OUT, "lets a policy through and changes no distance"),
     ("PolicySyntax.dataset", "words", ("dataset",), {"name": "v"}, "the account's: data may be named after releases"),
     ("DatasetSyntax.name", "named data", ("dataset", "name"), "w", "the account's: ledgers tell data sets apart"),

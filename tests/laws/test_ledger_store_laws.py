@@ -298,10 +298,10 @@ def test_the_commands_look_at_it(place: str) -> None:
         ledger.allot({"ana": Fraction(1, 2)})
         entry = ledger.charge(Fraction(1, 4), purpose="weekly", plan_fingerprint="p", owner="ana")
         receipt = ledger.store(entry, '{"answers": [12]}')
-    shown = said("show", place)
+    shown = said("show", place, "--all")
     assert "weekly" in shown and "n, allotment ana" in shown and "answered" in shown
     assert '"remaining": "1/4"' in said("show", place, "--format", "json")
-    assert "allotment  ana" in said("show", place, "--entry", "1")
+    assert "allotment  ana" in said("show", place, "--entry", "1", "--all")
     assert "holds" in said("verify", place, "--seal", f"{receipt.entry}:{receipt.seal}")
 
 

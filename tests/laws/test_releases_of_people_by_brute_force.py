@@ -65,6 +65,10 @@ LINEAR: dict[str, tuple[dict[str, Any], Callable[[ByHand], dict[str, float]]]] =
         lambda hand: {"sum of n where w == 'é'": hand.of(hand.added * (hand.w == "é"))},
     ),
     "mean": ({"mean": "n"}, lambda hand: {"mean n": hand.of(hand.added) / hand.of()}),
+    "variance": (
+        {"variance": "n"},
+        lambda hand: {"variance of n": hand.of(hand.added**2) / hand.of() - (hand.of(hand.added) / hand.of()) ** 2},
+    ),
     "share": (
         {"share": "n > 0.5", "where": "w == '1'"},
         lambda hand: {

@@ -274,7 +274,7 @@ def covariance_bound(space: RoundSpace) -> float:
 
 
 def second_moment_bound(space: RoundSpace) -> float:
-    """The same for S = E[V Vᵀ] of any noise V, times ``least_mean_square`` of the currency: 2 for pure privacy.
+    """The same for S = E[V Vᵀ] of any noise V, times ``least_mean_square`` of the measure: 2 for pure privacy.
 
     Along every direction u the noise's shadow u·V hides the shadows u·x_e of all points, each at distance 1, so
     uᵀSu ≥ 2·(u·x_e)² for every u and e, which is S ⪰ 2·x_e·x_eᵀ, or x_eᵀ(S/2)⁻¹x_e ≤ 1: S/2 is one of those

@@ -57,7 +57,7 @@ class CurvePoint:
 @final
 @dataclass(frozen=True)
 class Telling:
-    """What all releases within a budget tell together, under a policy's currency."""
+    """What all releases within a budget tell together, under a policy's privacy measure."""
 
     privacy: Privacy
     budget: Fraction

@@ -115,7 +115,7 @@ def copied(ledger: str, folder: Path) -> Path:
 
 def lines_of(path: Path, *words: Any) -> list[str]:
     """What a command prints, with a word for the ledger's place; nothing where it is refused."""
-    every = ("--all",) if words[:2] == ("ledger", "show") and words[-1] == "text" else ()
+    every = ("--all",) if words[-1] == "text" and (words[0] == "release" or words[:2] == ("ledger", "show")) else ()
     result = CliRunner().invoke(app, [*map(str, words), *every])
     return result.stdout.replace(os.path.realpath(path), "LEDGER").splitlines() if result.exit_code == 0 else []
 

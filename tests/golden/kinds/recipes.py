@@ -233,6 +233,8 @@ def _worded() -> Iterator[tuple[str, Recipe]]:
         yield f"words, {name}", Recipe(make, lambda: mixed_policy("pure"), None if "errors" in name else "1/2")
     yield "words, ratios, presence", Recipe(linear(ratios, mechanism="laplace"), lambda: mixed_policy("pure, presence"))
     yield "words, rounded", Recipe(linear({"queries": [{"sum": "dose", "by": "sex"}]}), lambda: policy_of("pure", bins))
+    spread = {"queries": [{"variance": "age", "where": "ward != 'C'"}, {"variance": "age", "by": "sex"}]}
+    yield "variances, of groups", Recipe(linear(spread, mechanism="laplace"), lambda: mixed_policy("pure"))
     weights = {"queries": [{"matrix": "weights.csv"}]}
     yield "words, a matrix in a file", Recipe(linear(weights), lambda: policy_of("pure", SEX))
     asked_of_posts = {"queries": [{"marginal": "post"}, {"sum": "pay"}]}
