@@ -92,8 +92,8 @@ class KeptPlan:
             (part.written, part.files) == (yaml_tree.written(text), yaml_tree.files(text)) for part, text in texts
         )
 
-    def keep(self, plan: Plan) -> None:
-        """Keep a plan, in the place of one that is there; nothing where no file can hold it, or none can be written."""
+    def keep(self, plan: Plan) -> bool:
+        """Keep a plan, in the place of one that is there; False where no file can hold it, or none can be written."""
         from dxgeom.plan_files.saving import plan_text
 
         with suppress(OSError, DataError, UnsupportedCombination, TooLarge):
@@ -111,6 +111,8 @@ class KeptPlan:
             except BaseException:
                 draft.unlink(missing_ok=True)
                 raise
+            return True
+        return False
 
 
 def _not_used(tell: Callable[[str], None], why: str) -> Plan | None:

@@ -88,7 +88,7 @@ def answer_sections(
     parts: Sequence[AnswerPart], labels: PolicyLabels | None = None, rest: str = _ALL
 ) -> Iterator[Section]:
     """The answers of each part, below its name where it has one; groups are called what ``labels`` says, and ``rest``
-    shows those for which there is no room."""
+    shows those that are left out."""
     for part in parts:
         titled: tuple[Block, ...] = () if not part.name else (Paragraph(f"{part.name} ({part.kind})"),)
         blocks = (*titled, *_answers(part, labels, rest))
