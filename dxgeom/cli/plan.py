@@ -112,7 +112,7 @@ def plan(
             _print_differences(policy, queries[0], output)
             return
         if len(queries) > 1:
-            _refuse_for_several(mechanism, objective, target, diff, published, is_thorough(thorough, quick))
+            _refuse_for_several(mechanism, objective, target, diff, published, is_thorough(thorough, quick), ledger)
             _show_several(policy, queries, records, spend, errors_of(error), output)
             return
         said: dict[str, Any] = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
@@ -238,7 +238,13 @@ def _errors_of(workloads: Sequence[object], errors: dict[str, str] | None) -> li
 
 
 def _refuse_for_several(
-    mechanism: str, objective: ObjectiveChoice, target: Path | None, diff: bool, published: bool, thorough: bool
+    mechanism: str,
+    objective: ObjectiveChoice,
+    target: Path | None,
+    diff: bool,
+    published: bool,
+    thorough: bool,
+    ledger: str | None,
 ) -> None:
     """Raises: UnsupportedCombination for what is said of one plan."""
     said = {
@@ -248,6 +254,7 @@ def _refuse_for_several(
         "diff": diff,
         "published": published,
         "thorough": thorough,
+        "ledger": ledger is not None,
     }
     for option in (name for name, given in said.items() if given):
         raise UnsupportedCombination(f"--{option} is about one plan: give one queries file")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-from dxgeom.errors import DxgeomError, PlanError, TooLarge, UnsupportedCombination
+from dxgeom.errors import DataError, DxgeomError, PlanError, TooLarge, UnsupportedCombination
 from dxgeom.ledger.stores import file_of
 from dxgeom.planner.kind import kind_of
 from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
+from dxgeom.policy.source import yaml_tree
 from dxgeom.policy.source.text import PolicyText
 
 ENDING: Final = ".plans"
@@ -28,8 +30,10 @@ class KeptPlan:
 
     Definition: the file ``<ledger>.plans/<digest>.json``, a plan file; the digest is SHA-256 of the policy and the
     queries as they were written, and of all that was said of the plan. Nothing in it follows from data.
-    Guarantee: the folder is its owner's alone (0700), and so is each file (0600). A file gets its name when it is
-    whole, so that two who plan at once do not meet. A plan comes from :func:`dxgeom.load_plan`: it is proved anew.
+    Guarantee: the folder is its owner's alone (0700), and so is each file (0600); nothing is taken from, or left in,
+    what is a symbolic link, another's, or open for others to write. A file gets its name when it is whole, so that two
+    who plan at once do not meet. A plan comes from :func:`dxgeom.load_plan`: it is proved anew. It is used where policy
+    and queries stand in it to the letter: fingerprints leave out the data set that is charged, and how a file is cut.
     """
 
     path: Path
@@ -45,7 +49,7 @@ class KeptPlan:
         """
         place = file_of(ledger)
         written = getattr(question, "source", None)
-        if place is None or policy.text is None or not isinstance(written, PolicyText):
+        if place is None or place.name in ("", "..") or policy.text is None or not isinstance(written, PolicyText):
             return None
         said = {name: one for name, one in how.items() if name != "spend" or not kind_of(question).counts}
         name = hashlib.sha256("\n".join(_meaning(policy, question, written, said)).encode("ascii")).hexdigest()
@@ -55,34 +59,49 @@ class KeptPlan:
         """The plan, proved anew; None where there is none that serves, of which ``tell`` gets a line."""
         from dxgeom.plan_files.loading import load_plan
 
-        if not self.path.is_file():
-            return None
         try:
-            found = load_plan(self.path).plan
+            if not self._is_there():
+                return None
+            found = load_plan(self.path)
         except PlanError as error:
             first = error.diagnostics[0]
-            tell(f"a plan kept beside the ledger is not used, and made anew: {first.code}: {first.message}")
-            return None
+            return _not_used(tell, f"{first.code}: {first.message}")
         except DxgeomError as error:
-            tell(f"a plan kept beside the ledger is not used, and made anew: {error}")
-            return None
-        if (found.metric.fingerprint, found.queries.fingerprint) != (
+            return _not_used(tell, str(error))
+        except OSError as error:
+            return _not_used(tell, f"it cannot be read: {error.strerror}")
+        return found.plan if self._is_of_this(found) else _not_used(tell, "it is of another policy or other queries")
+
+    def _is_there(self) -> bool:
+        """Whether a file of this name is there. Raises: DataError where others may have written it; OSError."""
+        for place in (self.path.parent, self.path):
+            try:
+                _require_own(place)
+            except FileNotFoundError:
+                return False
+        return self.path.is_file()
+
+    def _is_of_this(self, found: Plan) -> bool:
+        said: Any = found.file
+        same = (found.metric.fingerprint, found.queries.fingerprint) == (
             self.policy.fingerprint,
             self.question.fingerprint,
-        ):
-            tell("a plan kept beside the ledger is not used, and made anew: it is of another policy or other queries")
-            return None
-        return found
+        )
+        texts: Any = ((said.document.policy, self.policy.text), (said.document.queries, self.question.source))
+        return same and all(
+            (part.written, part.files) == (yaml_tree.written(text), yaml_tree.files(text)) for part, text in texts
+        )
 
-    def keep(self, plan: Plan) -> None:
-        """Keep a plan, in the place of one that is there; nothing where no file can hold it, or none can be written."""
+    def keep(self, plan: Plan) -> bool:
+        """Keep a plan, in the place of one that is there; False where no file can hold it, or none can be written."""
         from dxgeom.plan_files.saving import plan_text
 
-        with suppress(OSError, UnsupportedCombination, TooLarge):
+        with suppress(OSError, DataError, UnsupportedCombination, TooLarge):
             text = plan_text(plan, self.policy)
             folder = self.path.parent
             with suppress(FileExistsError):
                 folder.mkdir(mode=0o700)
+            _require_own(folder)
             draft = folder / f".{self.path.name}.{os.getpid()}-{os.urandom(6).hex()}.new"
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             try:
@@ -92,12 +111,27 @@ class KeptPlan:
             except BaseException:
                 draft.unlink(missing_ok=True)
                 raise
+            return True
+        return False
+
+
+def _not_used(tell: Callable[[str], None], why: str) -> Plan | None:
+    tell(f"a plan kept beside the ledger is not used, and made anew: {why}")
+    return None
+
+
+def _require_own(place: Path) -> None:
+    """Raises: DataError for a link, and for what others than who asks may have written; OSError."""
+    found = place.lstat()
+    # Windows keeps no owner and no such modes here; what its folders inherit is left to it.
+    others = os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o022)
+    if stat.S_ISLNK(found.st_mode) or others:
+        raise DataError(f"'{place}' is a link, another's, or open for others to write")
 
 
 def _meaning(policy: Policy, question: Any, written: PolicyText, said: Mapping[str, Any]) -> list[str]:
     from dxgeom.plan_files.sources import policy_data
     from dxgeom.plan_files.text.json_text import canonical
-    from dxgeom.policy.source import yaml_tree
 
     queries = [yaml_tree.written(written), yaml_tree.files(written), question.fingerprint]
     options = [f"{name}={said[name]!r}" for name in sorted(said)]

@@ -23,6 +23,7 @@ from dxgeom.report.short_policy import called, people_words, rule_rows, unit_of
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import amount, answer_and_bar, counted, in_full
 
+_ALL: Final = "--all"
 _MOST_NOTES: Final = 3
 _NEAR: Final = 1e-6
 _ONE_ROW: Final = "▲ Each person was taken to have one row."
@@ -53,12 +54,14 @@ def release_screen(
     dropped = f"; {released.dropped:,} rows that do not fit were left out" if released.dropped else ""
     known = policy if policy is not None else policy_of(released)
     useless = released.answer.warnings if isinstance(released.answer, ShownAnswers) else ()
-    closing = [bars_in_words(parts) + _spent(released), *_by_rule(known, released.spent)]
+    # To release again with --all would spend again.
+    rest = _ALL if released.receipt is None else f"{released.receipt.command} {_ALL}"
+    closing = [bars_in_words(parts) + _spent(released), *_by_rule(known, released.spent, rest)]
     closing += [assumed, *(f"▲ {in_full(one)}" for one in useless[:_MOST_NOTES])]
     closing += [*_kept(released)]
     name = released.mechanism.account.policy_name if known is None else known.title
     labels = None if known is None else known.labels
-    sections = (*answer_sections(parts, labels), Section(0, "", tuple(map(Paragraph, filter(None, closing)))))
+    sections = (*answer_sections(parts, labels, rest), Section(0, "", tuple(map(Paragraph, filter(None, closing)))))
     return Document(name, f"{many}{made_up}{dropped}", "", (), sections, released.plan_fingerprint)
 
 
@@ -81,29 +84,32 @@ def _policy_of(stated: str | None) -> Policy | None:
         return None
 
 
-def answer_sections(parts: Sequence[AnswerPart], labels: PolicyLabels | None = None) -> Iterator[Section]:
-    """The answers of each part, below its name where it has one; groups are called what ``labels`` says."""
+def answer_sections(
+    parts: Sequence[AnswerPart], labels: PolicyLabels | None = None, rest: str = _ALL
+) -> Iterator[Section]:
+    """The answers of each part, below its name where it has one; groups are called what ``labels`` says, and ``rest``
+    shows those that are left out."""
     for part in parts:
         titled: tuple[Block, ...] = () if not part.name else (Paragraph(f"{part.name} ({part.kind})"),)
-        blocks = (*titled, *_answers(part, labels))
+        blocks = (*titled, *_answers(part, labels, rest))
         if blocks:
             yield Section(0, "", blocks)
 
 
-def _answers(part: AnswerPart, labels: PolicyLabels | None) -> Iterator[Block]:
+def _answers(part: AnswerPart, labels: PolicyLabels | None, rest: str) -> Iterator[Block]:
     listed = [*_rows(part, labels)] if all(map(_has_bars, part.tables)) and part.tables else []
     if not listed or (part.summary is not None and len(listed) > MOST_ROWS):
         for table in answer_tables(part):
             yield ShownTable(table.label, table.columns, table.rows[:MOST_ROWS])
             if len(table.rows) > MOST_ROWS:
-                yield Paragraph(f"and {len(table.rows) - MOST_ROWS:,} more: --all")
+                yield Paragraph(f"and {len(table.rows) - MOST_ROWS:,} more: {rest}")
         yield from (Paragraph(in_full(one.sentence)) for one in [*answer_notes(part)][:_MOST_NOTES])
         return
     places = chosen_rows([one.half_width for one in listed], [False] * len(listed))
     columns = ShownColumn(""), ShownColumn("", figures=True), ShownColumn(""), ShownColumn("")
     yield ShownTable("Answers", columns, tuple((*listed[k][:3], "") for k in places))
     if len(listed) > MOST_ROWS:
-        yield Paragraph(f"and {len(listed) - MOST_ROWS:,} more: --all")
+        yield Paragraph(f"and {len(listed) - MOST_ROWS:,} more: {rest}")
 
 
 def _has_bars(table: AnswerTable) -> bool:
@@ -172,7 +178,7 @@ def _spent(released: Release[Any]) -> str:
     return f"Spent {plain(released.spent)} of the budget of {budget}; {left}{squares}"
 
 
-def _by_rule(policy: Policy | None, spend: Fraction) -> Iterator[str]:
+def _by_rule(policy: Policy | None, spend: Fraction, rest: str) -> Iterator[str]:
     """What this release spent of each rule, as epsilon and as odds."""
     if policy is None:
         return
@@ -187,8 +193,8 @@ def _by_rule(policy: Policy | None, spend: Fraction) -> Iterator[str]:
         said.append(f"{names} {epsilons}{step}, {odds}{limit}")
     if said:
         words = "epsilon and odds" if policy.privacy == PURE else "distance and odds, one time in a million more"
-        rest = "" if len(said) <= MOST_ROWS else f" · {counted(len(said) - MOST_ROWS, 'rule')} more: --all"
-        yield f"Spent, as {words}: {' · '.join(said[:MOST_ROWS])}{rest}"
+        others = "" if len(said) <= MOST_ROWS else f" · {counted(len(said) - MOST_ROWS, 'rule')} more: {rest}"
+        yield f"Spent, as {words}: {' · '.join(said[:MOST_ROWS])}{others}"
 
 
 def _kept(released: Release[Any]) -> Iterator[str]:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from reference.project import POLICIES
 from typer.testing import CliRunner
@@ -62,3 +63,15 @@ def test_useless_answers_are_named_before_the_ledger_is_charged(tmp_path):
     done = CliRunner().invoke(app, ["release", *words, "--spend", "0.001", "--mechanism", "laplace"])
     assert done.exit_code == 0 and "advice: 'long' is of no use below a spend of " in done.stderr
     assert "▲ the answer to 'long' is useless: " in done.stdout
+
+
+def test_what_does_not_fit_a_screen_is_shown_by_the_ledger_and_not_by_spending_again(tmp_path):
+    queries = tmp_path / "queries.yaml"
+    listed = "".join(f"  - {{name: n{k}, count: nights >= 8}}\n" for k in range(1, 15))
+    queries.write_text(f"records: 4\nqueries:\n{listed}", encoding="utf-8")
+    policy = dx.load_policy(POLICY)
+    rows = dx.load_queries(queries, policy)
+    release = dx.plan(policy.compile(), rows, mechanism="laplace").release(
+        np.array([4] + [0] * (policy.universe.size - 1)), spend="0.1", ledger=str(tmp_path / "our ledger.db")
+    )
+    assert f"and 2 more: {release.receipt.command} --all" in " ".join(str(release).split())

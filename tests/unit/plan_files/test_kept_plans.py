@@ -11,6 +11,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.plan_files.kept_plans import ENDING, KeptPlan
+from dxgeom.plan_files.text.json_text import digest_of, document_text
 
 POLICY = """
 policy: people
@@ -149,3 +150,99 @@ def test_what_cannot_be_written_is_not_kept(tmp_path):
     kept = asked(tmp_path / "nowhere")
     kept.keep(planned(kept))
     assert not (tmp_path / "nowhere").exists()
+
+
+def edition(document):
+    document["policy"]["written"]["dataset"]["edition"] = "2027"
+
+
+def data_set(document):
+    document["policy"]["written"]["dataset"]["name"] = "of nobody"
+
+
+def form(document):
+    document["policy"]["written"]["reading"]["separator"] = ";"
+
+
+def unit(document):
+    document["queries"]["written"]["queries"][0]["unit"] = "millions"
+
+
+def weights(document):
+    document["queries"]["written"] = None
+
+
+NAMED = f"{POLICY}\ndataset: {{name: visits, edition: '2026', budget: 10}}\nreading: {{separator: ','}}"
+
+
+@pytest.mark.parametrize("forge", [edition, data_set, form, unit, weights])
+def test_a_plan_forged_where_no_fingerprint_looks_is_not_used(tmp_path, forge):
+    """The data set that is charged, how the table's file is cut, and units are in no fingerprint."""
+    kept = asked(tmp_path, policy=NAMED)
+    kept.keep(planned(kept))
+    assert asked(tmp_path, policy=NAMED).plan(none_told) is not None
+    document = json.loads(kept.path.read_text(encoding="ascii"))
+    forge(document)
+    kept.path.write_text(document_text({**document, "digest": digest_of(document)}), encoding="ascii")
+    told: list[str] = []
+    assert asked(tmp_path, policy=NAMED).plan(told.append) is None
+    assert len(told) == 1
+
+
+def linked_folder(folder, kept):
+    folder.rename(folder.with_name("elsewhere"))
+    folder.symlink_to(folder.with_name("elsewhere"))
+
+
+def linked_file(folder, kept):
+    elsewhere = folder.with_name("plan.json")
+    kept.path.replace(elsewhere)
+    kept.path.symlink_to(elsewhere)
+
+
+def open_folder(folder, kept):
+    folder.chmod(0o777)
+
+
+def open_file(folder, kept):
+    kept.path.chmod(0o660)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+@pytest.mark.parametrize("opened", [linked_folder, linked_file, open_folder, open_file])
+def test_nothing_is_taken_from_where_others_may_write(tmp_path, opened):
+    kept = asked(tmp_path)
+    plan = planned(kept)
+    kept.keep(plan)
+    opened(kept.path.parent, kept)
+    told: list[str] = []
+    assert kept.plan(told.append) is None
+    assert "is a link, another's, or open for others to write" in told[0]
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    kept.keep(plan)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners are POSIX's")
+def test_nothing_is_taken_from_a_folder_of_somebody_else(tmp_path, monkeypatch):
+    kept = asked(tmp_path)
+    kept.keep(planned(kept))
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    told: list[str] = []
+    assert kept.plan(told.append) is None
+    assert "another's" in told[0]
+
+
+def test_a_folder_that_may_not_be_looked_into_is_told_of_and_ends_nothing(tmp_path):
+    kept = asked(tmp_path)
+    kept.path.parent.write_text("no folder")
+    told: list[str] = []
+    assert kept.plan(told.append) is None
+    assert told == ["a plan kept beside the ledger is not used, and made anew: it cannot be read: Not a directory"]
+
+
+@pytest.mark.parametrize("ledger", ["", ".", "..", "/"])
+def test_nothing_is_kept_beside_what_is_no_name_of_a_file(ledger):
+    policy = dx.parse_policy(POLICY)
+    assert KeptPlan.beside(ledger, policy, dx.parse_queries(COUNTS, policy), HOW) is None
