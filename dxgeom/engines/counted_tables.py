@@ -19,7 +19,7 @@ from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
 from dxgeom.engines.source import ibis
 from dxgeom.engines.tables_on_servers import tallied_there
 from dxgeom.engines.watching import changed_meanwhile
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, TooLarge
 from dxgeom.numeric.arrays import exact_sum
 from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.people.shares import ComponentKeys, require_room, rows_of_each, shares_of_groups
@@ -148,6 +148,8 @@ def _packed(shape: Sequence[int], columns: Sequence[NDArray[np.int64]]) -> list[
 MOST_GROUPINGS: Final = 24
 """Of more the engine would go through all rows longer than they take to come."""
 _MOST_CELLS: Final = 1 << 20
+_MOST_COUNTED: Final = 1 << 28
+"""Cells of all tables, of eight bytes each: of more nothing is read."""
 
 
 def tallied_in_groups(reader: RecordReader, queries: MarginalQueries) -> Tally | None:
@@ -263,8 +265,13 @@ def table_counts(
 
     Args: as of :func:`dxgeom.engines.histogram.histogram_of_table`, but for arrays of counts, which nobody can have;
     ``component_keys``: where people are spread, see :meth:`dxgeom.metrics.components.Components.keys`.
-    Raises: DataError as that; about a row outside, whichever attribute it is outside of.
+    Raises: DataError as that; about a row outside, whichever attribute it is outside of; TooLarge.
     """
+    if queries.count > _MOST_COUNTED:
+        raise TooLarge(
+            f"these tables have {queries.count:,} cells, and at most {_MOST_COUNTED:,} are counted at once: ask of "
+            "fewer attributes together, or of coarser values"
+        )
     universe, people = queries.universe, queries.universe.reading.people
     if isinstance(table, np.ndarray):
         raise DataError(

@@ -217,7 +217,7 @@ class Release(Pictured, Generic[Answer]):
         Guarantee: *exact* in rationals, up to weights rounded to ten bits; never further, in that distance, from any
         truth that satisfies all this, than the release is, unless ``integers`` moved it further. Reads no data: it
         costs no privacy.
-        Raises: UnsupportedCombination for an unknown name, or when nothing satisfies all this; TooLarge beyond 300
+        Raises: UnsupportedCombination for an unknown name, or when nothing satisfies all this; TooLarge beyond 1,000
         answers.
         """
         if integers and self.people is not None and self.people.in_shares:

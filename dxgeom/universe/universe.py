@@ -151,8 +151,9 @@ class Universe:
     def codes(self, index: int) -> tuple[int, ...]:
         """The code of each attribute in the possible record with that index.
 
-        Raises: IndexError when there is no such possible record; the absent record has no codes.
+        Raises: IndexError when there is no such possible record; the absent record has no codes; TooLarge.
         """
+        self._require_numbered()
         if not 0 <= index < self.record_types:
             raise IndexError(f"record {index} does not exist: the universe has {self.record_types} possible records")
         place = index if self.listed is None else self.listed[index]
@@ -188,15 +189,27 @@ class Universe:
         return self.indices_of([attribute.encode(columns[attribute.name]) for attribute in self.attributes])
 
     def indices_of(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Indices of rows given by the code of each attribute; ``OUTSIDE`` where any is, or no such row is listed."""
+        """Indices of rows given by the code of each attribute; ``OUTSIDE`` where any is, or no such row is listed.
+
+        Raises: TooLarge where numbers of possible records do not fit 64 bits.
+        """
         if not codes:
             raise DataError("a universe without attributes has no rows to encode")
+        self._require_numbered()
         flat = np.zeros(len(codes[0]), dtype=np.int64)
         outside = np.zeros(len(codes[0]), dtype=np.bool_)
         for attribute, column in zip(self.attributes, codes, strict=True):
             flat = flat * attribute.size + column
             outside |= column == OUTSIDE
         return np.where(outside, OUTSIDE, flat if self.listed is None else self._ranks_of(flat))
+
+    def _require_numbered(self) -> None:
+        """Raises: TooLarge where numbers would go around in 64 bits, to those of other records."""
+        if self.record_types >= _COMBINATIONS_BELOW:
+            raise TooLarge(
+                f"these attributes make about 10^{len(str(self.record_types)) - 1} possible records, too many to "
+                "number one by one: take fewer attributes, or coarser ones"
+            )
 
     def _ranks_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which listed record stands at each place of the product, ``OUTSIDE`` where none does."""

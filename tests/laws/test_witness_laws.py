@@ -187,6 +187,29 @@ def test_answers_are_looked_at_however_few_are_laid_out_at_once(monkeypatch, ent
                     with_mixing(honest, IntegerMixing(numerators, honest.mixing.divisors, honest.mixing.measured))
 
 
+def test_an_attribute_that_no_answer_looks_at_is_not_gone_through(monkeypatch):
+    """It may have a million values, each at no finite distance from any other, and nothing is said of them."""
+    attributes = {"who": {"range": [0, 9], "step": 1}, "b": {"values": ["x", "y"]}, "c": {"values": ["u", "v"]}}
+    policy = dx.Policy.from_dict(
+        {
+            "policy": "small",
+            "universe": {"attributes": attributes},
+            "rules": [{"change": "b", "epsilon": 1}, {"change": "c", "epsilon": 1}],
+            "budget": 9,
+            "unconnected": "allow",
+        }
+    )
+    queries = dx.queries_from_dict({"queries": [{"marginals": [["b", "c"]]}]}, policy)
+    honest = marginal_laplace(marginal_space(sensitivity_of(policy.compile(), queries), None, worst=False))
+    whole = containment.parts_of
+    monkeypatch.setattr(containment, "parts_of", lambda metric, shape: (None, *whole(metric, shape)[1:]))
+    assert with_mixing(honest, honest.mixing).mixing is honest.mixing
+    numerators = honest.mixing.numerators.copy()
+    numerators[0, 0] += 1
+    with pytest.raises(CertificateRefused, match="not made of the numbers"):
+        with_mixing(honest, IntegerMixing(numerators, honest.mixing.divisors, honest.mixing.measured))
+
+
 def with_mixing(mechanism, mixing):
     return type(mechanism)(mechanism.name, mechanism.sensitivity, mechanism.law, mixing)
 

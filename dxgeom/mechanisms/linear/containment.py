@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -72,7 +72,7 @@ def require_measured(sensitivity: Sensitivity, mixing: IntegerMixing) -> None:
                 _require_made_of_noisy(not np.any(left))
                 continue
             for place, axis in enumerate(part.axes):
-                one, other = _near_kinds(part.classes[place], measured.codes.get(axis), first_near[axis])
+                one, other = _near_kinds(part.classes[place], measured.codes.get(axis), first_near(axis))
                 _require_made_of_noisy(np.array_equal(left.take(one, axis=place + 1), left.take(other, axis=place + 1)))
 
 
@@ -83,24 +83,26 @@ def _require_made_of_noisy(holds: bool) -> None:
         )
 
 
-def _first_near(metric: Metric, shape: tuple[int, ...]) -> tuple[NDArray[np.int64], ...] | None:
-    """Of each attribute, for every value the first one at a finite distance from it; None where all records are at one
-    from no record.
+def _first_near(metric: Metric, shape: tuple[int, ...]) -> Callable[[int], NDArray[np.int64]] | None:
+    """Of an attribute, for every value the first one at a finite distance from it; None where all records are at one
+    from no record. What no answer looks at is not worked out: its values may be very many.
 
     Raises: TooLarge where distances do not add up over attributes.
     """
     if isinstance(metric, PresenceMetric):
         return None
-    found = []
-    for part in parts_of(metric, shape):
-        values = np.arange(part.size)
-        first = np.full(part.size, -1)
-        while np.any(first < 0):  # to be at a finite distance is an equivalence
-            value = int((first < 0).argmax())
-            first[np.isfinite(part.distance(np.full(part.size, value), values)) & (first < 0)] = value
-            first[value] = value
-        found.append(first)
-    return tuple(found)
+    parts = parts_of(metric, shape)
+    return cache(lambda axis: _first_near_along(parts[axis]))
+
+
+def _first_near_along(part: Metric) -> NDArray[np.int64]:
+    values = np.arange(part.size)
+    first = np.full(part.size, -1)
+    while np.any(first < 0):  # to be at a finite distance is an equivalence
+        value = int((first < 0).argmax())
+        first[np.isfinite(part.distance(np.full(part.size, value), values)) & (first < 0)] = value
+        first[value] = value
+    return first
 
 
 def _kinds(classes: NDArray[np.int64], codes: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -93,8 +93,8 @@ MAX_ATTRIBUTES: Final = MOST_ATTRIBUTES
 MOST_IN_TABLES: Final = 1000
 """So many attributes there may be where every rule is about single ones: then whole tables of counts can be asked."""
 MOST_VALUES_IN_TABLES: Final = 1_000_000
-"""Of an attribute, where there are more record types than are counted: of each value its word and its codes are kept,
-which is some 700 bytes."""
+"""Of an attribute, where there are more possible records than are counted: of each value its word and its codes are
+kept, which is some 700 bytes."""
 NAMES: Final = "an attribute's name has 1 to 100 printable characters and no backtick"
 MAX_RECORD_TYPES: Final = MOST_RECORD_TYPES
 

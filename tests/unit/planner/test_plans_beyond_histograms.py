@@ -338,6 +338,13 @@ def test_wrong_tables_are_refused():
         )
 
 
+def test_tables_of_more_cells_than_memory_holds_are_refused_before_a_row_is_read():
+    own = policy(sizes=(200,) * 4)
+    plan = dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0", "a1", "a2", "a3"]]))
+    with pytest.raises(TooLarge, match="1,600,000,000 cells, and at most"):
+        plan.release(rows((200,) * 4, 3), ledger=":memory:", spend=1)
+
+
 def test_cells_by_the_hundred_thousand_are_kept_and_not_written_out():
     own = policy((50,) * 20)
     plan = dx.plan(own.compile(), MarginalQueries.of(own.universe, ways=2), mechanism="marginal-gaussian")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.universe.attributes import (
     OUTSIDE,
     CategoricalAttribute,
@@ -89,6 +89,16 @@ def test_an_index_outside_is_refused():
     for index in (-1, UNIVERSE.size):
         with pytest.raises(IndexError):
             UNIVERSE.record(index)
+
+
+@pytest.mark.parametrize("count", [6, 7])
+def test_numbers_of_records_that_64_bits_do_not_hold_are_refused(count):
+    """2000⁶ is beyond 2⁶⁴: an index would go around, to another record."""
+    many = Universe(tuple(RangeAttribute(f"a{k}", F("0"), F("1999"), F("1")) for k in range(count)))
+    last = dict.fromkeys(many.names, "1999")
+    for asked in (lambda: many.index(last), lambda: many.record(0), lambda: many.codes(many.record_types - 1)):
+        with pytest.raises(TooLarge, match="too many to number one by one"):
+            asked()
 
 
 def test_an_unknown_attribute_is_a_key_error():
