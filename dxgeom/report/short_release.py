@@ -21,7 +21,7 @@ from dxgeom.report.answers import answer_notes, answer_tables
 from dxgeom.report.short_plan import MOST_ROWS, chosen_rows, often
 from dxgeom.report.short_policy import called, people_words, rule_rows, unit_of
 from dxgeom.universe.columns import plain
-from dxgeom.wording.numbers import amount, answer_and_bar, counted, in_full
+from dxgeom.wording.numbers import amount, answer_and_bar, counted, ends_outward, in_full
 
 _MOST_NOTES: Final = 3
 _NEAR: Final = 1e-6
@@ -142,13 +142,8 @@ def _rows(part: AnswerPart, labels: PolicyLabels | None) -> Iterator[_Row]:
             elif math.isinf(low) and math.isinf(high):
                 yield _Row(name, amount(value), "± no limit", math.inf)
             else:
-                yield _Row(name, answer_and_bar(value, high - low)[0], _between(low, high), (high - low) / 2)
-
-
-def _between(low: float, high: float) -> str:
-    """An interval that does not lie around its answer."""
-    ends = ("no limit" if math.isinf(one) else answer_and_bar(one, high - low)[0] for one in (low, high))
-    return "between {} and {}".format(*ends)
+                between = "between {} and {}".format(*ends_outward(low, high))
+                yield _Row(name, answer_and_bar(value, high - low)[0], between, (high - low) / 2)
 
 
 def bars_in_words(parts: Sequence[AnswerPart]) -> str:

@@ -101,3 +101,20 @@ def test_labels_of_what_is_no_value_and_names_in_no_column_are_mistakes(folder):
         dx.parse_policy(wrong, folder=folder)
     assert [one.code for one in caught.value.diagnostics] == ["DX133", "DX126"]
     assert "has no column 'county' of names" in str(caught.value)
+
+
+def test_a_label_stands_for_its_own_attribute_only_and_two_alike_are_told_apart():
+    text = """\
+policy: p
+universe:
+  attributes:
+    ax: {values: [A, B, C], labels: {A: "one, max=A", B: alike, C: alike}}
+    max: {values: [A, B, C], labels: {B: C}}
+rules:
+  - {change: [ax, max], epsilon: 1}
+"""
+    labels = dx.parse_policy(text).labels
+    assert labels.answer("n, max=A, ax=A", {"max": "A", "ax": "A"}) == "n, max=A, one, max=A"
+    assert labels.answer("n, ax=A, max=B", {"ax": "A", "max": "B"}) == "n, one, max=A, C (B)"
+    assert [labels.value("ax", one) for one in "ABC"] == ["one, max=A", "alike (B)", "alike (C)"]
+    assert labels.value("max", "C") == "C (C)"
