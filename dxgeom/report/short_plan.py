@@ -83,7 +83,9 @@ def _called(plan: Plan, rows: Sequence[_Row], labels: PolicyLabels) -> list[_Row
     """The rows of groups by what readers see these called."""
     if not plan.plan.answers_a_list:
         return [*rows]
-    named = zip(plan.plan.queries.names, plan.plan.queries.each_origin, strict=True)
+    queries = plan.plan.queries
+    named = [*zip(queries.names, queries.each_origin, strict=True)]
+    named += [(one.name, one.origin) for one in (*queries.ratios, *queries.variances)]
     groups = {name: {str(column): str(value) for column, value in origin.group} for name, origin in named}
     return [one._replace(name=labels.answer(one.name, groups.get(one.name, {}))) for one in rows]
 
