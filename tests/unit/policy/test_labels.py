@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
+from dxgeom.cli.showing import _labelled
 from dxgeom.errors import PolicyError
 from dxgeom.report.facts import comparisons
 from dxgeom.report.short_policy import policy_screen
@@ -118,3 +119,24 @@ rules:
     assert labels.answer("n, ax=A, max=B", {"ax": "A", "max": "B"}) == "n, one, max=A, C (B)"
     assert [labels.value("ax", one) for one in "ABC"] == ["one, max=A", "alike (B)", "alike (C)"]
     assert labels.value("max", "C") == "C (C)"
+
+
+def test_concentrated_odds_are_said_of_the_first_step_only():
+    # Of two steps they move farther than by the square of this; those of pure privacy just by the square.
+    for privacy, words in (("pure", "for every 10 years"), ("concentrated", "for the first 10 years")):
+        policy = dx.Policy.from_dict(
+            {
+                "policy": "p",
+                "privacy": privacy,
+                "universe": {"attributes": {"age": {"range": [0, 40], "step": 10, "unit": "years"}}},
+                "rules": [{"change": "age", "epsilon": 1, "per": 10}],
+            }
+        )
+        assert words in "\n".join(policy_screen(policy, policy.review()).lines())
+
+
+def test_every_part_of_a_long_table_has_the_same_columns(folder):
+    labels = dx.load_policy(folder / "called.yaml").labels
+    parts = [{"name": [name], "sex": [value], "value": [1.0]} for name, value in (("old", None), ("n, sex=F", "F"))]
+    assert [_labelled(part, labels)["label"] for part in parts] == [["old"], ["n, women"]]
+    assert _labelled({**parts[1], "label": ["x"]}, labels) == {**parts[1], "label": ["x"], "label shown": ["n, women"]}
