@@ -65,16 +65,7 @@ def release_screen(
 def policy_of(released: Release[Any]) -> Policy | None:
     """The policy that a release's account keeps; None where it keeps none."""
     stated = released.mechanism.account.policy
-    return _policy_of(stated if isinstance(stated, str | None) else stated())
-
-
-def labels_of_stated(stated: str) -> PolicyLabels | None:
-    """The labels of a policy that a ledger keeps; None where its text is read no more."""
-    policy = _policy_of(stated)
-    return None if policy is None else policy.labels
-
-
-def _policy_of(stated: str | None) -> Policy | None:
+    stated = stated if isinstance(stated, str | None) else stated()
     try:
         return None if stated is None else Policy.from_stated(stated)
     except DxgeomError:

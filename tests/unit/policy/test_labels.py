@@ -80,9 +80,8 @@ def test_answers_are_called_by_labels_on_screens_and_in_a_column_of_their_own(fo
     text = CliRunner().invoke(app, [*map(str, [*words, folder / "a.db"])]).stdout
     assert re.search(r"^by sex: women +-?[\d,.]+ +± ", text, re.MULTILINE) and "Sex 0.5" in text
     again = CliRunner().invoke(app, ["ledger", "show", str(folder / "a.db"), "--entry", "1"]).stdout
-    assert [line for line in text.splitlines() if "±" in line][:3] == [
-        line for line in again.splitlines() if "±" in line
-    ][:3]
+    # A ledger keeps the labels of the first release, and they may have been exchanged since.
+    assert re.search(r"^by sex: sex=F +-?[\d,.]+ +± ", again, re.MULTILINE) and "women" not in again
     words_of_plan = ["plan", folder / "called.yaml", folder / "queries.yaml", "--mechanism", "laplace"]
     plan = CliRunner().invoke(app, [*map(str, words_of_plan)]).stdout
     assert plan.startswith("People of two towns: 3 answers") and "by sex: men " in plan
