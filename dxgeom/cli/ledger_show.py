@@ -227,9 +227,12 @@ def _screen(history: History) -> Document:
 
 
 def _entry_screen(history: History, number: int, answer: bytes | None) -> Document:
-    """An entry's answers again, what they cost and what was left then."""
+    """An entry's answers again, what they cost and what was left then.
+
+    By values: labels are in no fingerprint, and a ledger keeps those of an account's first entry only.
+    """
     from dxgeom.document.document import Document, Paragraph, Section
-    from dxgeom.report.short_release import answer_sections, bars_in_words, labels_of_stated
+    from dxgeom.report.short_release import answer_sections, bars_in_words
 
     one, parts = history.entries[number - 1], _parts(answer)
     bars = bars_in_words(parts)
@@ -237,9 +240,7 @@ def _entry_screen(history: History, number: int, answer: bytes | None) -> Docume
     said = [spent, *([f"▲ {one.warning}"] if one.warning else []), "More: --all"]
     purpose = f", for {brief_text(one.purpose)}" if one.purpose else ""
     title = f"{_whose(history, one.account, one.edition)}, {one.time_utc[:16].replace('T', ' ')}{purpose}"
-    stated = history.documents.get(one.account)
-    labels = None if stated is None else labels_of_stated(stated)
-    sections = (*answer_sections(parts, labels), Section(0, "", tuple(map(Paragraph, said))))
+    sections = (*answer_sections(parts), Section(0, "", tuple(map(Paragraph, said))))
     return Document(f"entry {number}", title, "", (), sections, one.plan_fingerprint)
 
 

@@ -204,7 +204,7 @@ def _labels(released: Release[Any]) -> PolicyLabels | None:
 
 
 def _labelled(columns: Mapping[str, Any], labels: PolicyLabels | None) -> Mapping[str, Any]:
-    """The columns of a table, and behind them what readers see each answer called, where that differs."""
+    """The columns of a table, and behind them what readers see each answer called: of every part of a table alike."""
     if labels is None:
         return columns
     from dxgeom.numeric.columns import plain_columns
@@ -212,8 +212,9 @@ def _labelled(columns: Mapping[str, Any], labels: PolicyLabels | None) -> Mappin
     from dxgeom.report.short_release import labelled
 
     said = {name: [*cells] for name, cells in plain_columns(columns).items()}
-    called = labelled(AnswerTable("query", said), labels)
-    return columns if called == said.get("name") else {**columns, "label": called}
+    # An attribute may be called so, too.
+    title = "label" if "label" not in columns else "label shown"
+    return {**columns, title: labelled(AnswerTable("query", said), labels)}
 
 
 def _marked_rows(released: Release[Any], columns: Mapping[str, Any]) -> Mapping[str, Any]:

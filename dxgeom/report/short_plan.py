@@ -83,7 +83,9 @@ def _called(plan: Plan, rows: Sequence[_Row], labels: PolicyLabels) -> list[_Row
     """The rows of groups by what readers see these called."""
     if not plan.plan.answers_a_list:
         return [*rows]
-    named = zip(plan.plan.queries.names, plan.plan.queries.each_origin, strict=True)
+    queries = plan.plan.queries
+    named = [*zip(queries.names, queries.each_origin, strict=True)]
+    named += [(one.name, one.origin) for one in (*queries.ratios, *queries.variances)]
     groups = {name: {str(column): str(value) for column, value in origin.group} for name, origin in named}
     return [one._replace(name=labels.answer(one.name, groups.get(one.name, {}))) for one in rows]
 
@@ -156,8 +158,14 @@ def _of_use(plan: Plan, rows: Sequence[_Row], useless: Sequence[Useless]) -> Ite
         return
     known = plan.records or (plan.plan.queries.records if plan.plan.answers_a_list else None)
     most = plan.metric.people is not None and plan.metric.people.most_rows > 1
-    if known is None or (most and plan.plan.answers_a_list):
-        yield "Whether an answer is of use depends on how many people there are (--records N)."
+    if most and plan.plan.answers_a_list:
+        yield "Whether an answer is of use depends on how many people there are, and on their rows."
+    elif known is None:
+        # Where the number is private, the option is refused.
+        option = " (--records N)" if plan.metric.absent is None else ""
+        yield f"Whether an answer is of use depends on how many people there are{option}."
+    elif plan.plan.answers_a_list and (plan.plan.queries.ratios or plan.plan.queries.variances):
+        yield "Every answer above is of use. What is divided by how many a group has may be of none if these are few."
     else:
         yield "Every answer is of use."
 

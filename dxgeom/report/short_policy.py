@@ -62,12 +62,14 @@ def _figure(epsilon: Fraction | float, spend: Fraction, privacy: Privacy) -> str
 def rule_rows(policy: Policy) -> Iterator[RuleRow]:
     """A row for each rule and attribute, in the order of the file."""
     for rule in policy.rules:
-        yield from _rows_of(rule)
+        yield from _rows_of(rule, policy.privacy)
 
 
-def _rows_of(rule: ResolvedRule) -> Iterator[RuleRow]:
+def _rows_of(rule: ResolvedRule, privacy: Privacy) -> Iterator[RuleRow]:
     syntax = rule.syntax
-    step = f" for every {_length(syntax.per)}" if syntax.per else ""
+    # Odds of pure privacy multiply from step to step; those of concentrated privacy move farther than that.
+    every = "every " if privacy == PURE else "the first "
+    step = f" for {every}{_length(syntax.per)}" if syntax.per else ""
     step = step or (f" within {syntax.within}" if syntax.within else "")
     if rule.presence is not None:
         yield RuleRow("being in the table", rule.presence, rule.presence)

@@ -21,7 +21,7 @@ from dxgeom.report.answers import answer_notes, answer_tables
 from dxgeom.report.short_plan import MOST_ROWS, chosen_rows, often
 from dxgeom.report.short_policy import called, people_words, rule_rows, unit_of
 from dxgeom.universe.columns import plain
-from dxgeom.wording.numbers import amount, answer_and_bar, counted, in_full
+from dxgeom.wording.numbers import amount, answer_and_bar, counted, ends_outward, in_full
 
 _ALL: Final = "--all"
 _MOST_NOTES: Final = 3
@@ -68,16 +68,7 @@ def release_screen(
 def policy_of(released: Release[Any]) -> Policy | None:
     """The policy that a release's account keeps; None where it keeps none."""
     stated = released.mechanism.account.policy
-    return _policy_of(stated if isinstance(stated, str | None) else stated())
-
-
-def labels_of_stated(stated: str) -> PolicyLabels | None:
-    """The labels of a policy that a ledger keeps; None where its text is read no more."""
-    policy = _policy_of(stated)
-    return None if policy is None else policy.labels
-
-
-def _policy_of(stated: str | None) -> Policy | None:
+    stated = stated if isinstance(stated, str | None) else stated()
     try:
         return None if stated is None else Policy.from_stated(stated)
     except DxgeomError:
@@ -148,13 +139,8 @@ def _rows(part: AnswerPart, labels: PolicyLabels | None) -> Iterator[_Row]:
             elif math.isinf(low) and math.isinf(high):
                 yield _Row(name, amount(value), "± no limit", math.inf)
             else:
-                yield _Row(name, answer_and_bar(value, high - low)[0], _between(low, high), (high - low) / 2)
-
-
-def _between(low: float, high: float) -> str:
-    """An interval that does not lie around its answer."""
-    ends = ("no limit" if math.isinf(one) else answer_and_bar(one, high - low)[0] for one in (low, high))
-    return "between {} and {}".format(*ends)
+                between = "between {} and {}".format(*ends_outward(low, high))
+                yield _Row(name, answer_and_bar(value, high - low)[0], between, (high - low) / 2)
 
 
 def bars_in_words(parts: Sequence[AnswerPart]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from dxgeom.mechanisms.linear.bars import CombinedNoise
 from dxgeom.planner.plan import Plan
 from dxgeom.report.exactness import covers, possible_ranges
 from dxgeom.universe.columns import plain
@@ -21,6 +22,7 @@ from dxgeom.wording.numbers import amount
 _MARGIN: Final = 1.03
 _QUARTER: Final = 0.25
 """± that covers half of what is possible is a quarter of it."""
+_SHAPES: Final = 0.9
 
 
 @final
@@ -45,7 +47,7 @@ class Useless:
 
 
 def useless_of(plan: Plan, spend: Fraction, level: float) -> tuple[Useless, ...]:
-    """The answers and ratios that are of no use at this spend; none where the number of records is not public.
+    """The answers, ratios and variances that are of no use at this spend; none where how many records is not public.
 
     A ratio is of no use if it would be, were everybody in its group: whatever the data.
     """
@@ -87,18 +89,35 @@ class _Known:
                 yield Useless(name, float(width), possible, _least(spend, float(width), float(bias), possible))
 
     def ratios(self, spend: Fraction) -> Iterator[Useless]:
-        """The error of a ratio is at least that of its numerator over the most that its denominator can be."""
+        """The error of a ratio is at least that of N − ρ·D, at the ρ where it is least, over the most that D can be;
+        that of a variance is at least that of its squares."""
         widths, biases = self._errors(spend)
         ranges = possible_ranges(self.plan, self.records)
-        for one in self.plan.queries.ratios:
-            below = ranges[one.denominator]
+        for one in (*self.plan.queries.ratios, *self.plan.queries.variances):
+            at, below = one.measured_as, ranges[one.denominator]
             most = 0.0 if below is None else max(map(abs, below))
-            possible = (float(one.within[0]), float(one.within[1]))
+            possible = (float(one.possible[0]), float(one.possible[1]))
             if not most or not np.all(np.isfinite(possible)):
                 continue
-            width, bias = (float(each[one.numerator]) / most for each in (widths, biases))
+            width, bias = (float(each[at]) / most for each in (widths, biases))
+            width = bias + max(width - bias, 0.0) * self._shared(at, one.denominator, possible)
             if covers(width, possible):
                 yield Useless(one.name, width, possible, _least(spend, width, bias, possible), ratio=True)
+
+    def _shared(self, above: int, below: int, possible: tuple[float, float]) -> float:
+        """How much less noise N − ρ·D can have than N, for noise that both share falls out of their ratio.
+
+        With a margin for how far apart quantiles of noises of one variance are.
+        """
+        rows = np.zeros((2, self.plan.queries.count))
+        rows[0, above] = rows[1, below] = 1
+        noise = CombinedNoise(self.plan.mechanism, Fraction(1), rows, None, np.zeros(rows.shape[1]))
+        (own, both), (_, other) = noise.covariance()
+        if own <= 0 or other <= 0 or both == 0:
+            return 1.0
+        ratio = float(np.clip(both / other, *possible))
+        left = math.sqrt(max(own - 2 * ratio * both + ratio**2 * other, 0.0) / own)
+        return min(left * _SHAPES, 1.0) if left < 1 else 1.0
 
     def _errors(self, spend: Fraction) -> tuple[Any, Any]:
         widths = self.plan.half_widths(self.level, spend, self.records)

@@ -106,7 +106,7 @@ def digits(value: float, count: int, rounding: str = ROUND_HALF_EVEN) -> str:
     return f"{_rounded(value, count, rounding):,f}"
 
 
-def _rounded(value: float, count: int, rounding: str) -> Decimal:
+def _rounded(value: float | Decimal, count: int, rounding: str) -> Decimal:
     exact = Decimal(value)
     if exact == 0:
         return Decimal(0)
@@ -158,7 +158,28 @@ def answer_and_bar(value: float, half_width: float | None) -> tuple[str, str]:
     place = _rounded(half_width, 2, ROUND_CEILING).adjusted() - 1
     stop = max(place, 0) if value == round(value) else place
     said = Decimal(value).quantize(Decimal(1).scaleb(stop), ROUND_HALF_EVEN, _EXACT)
-    return f"{said.quantize(Decimal(1), context=_EXACT) if stop > 0 else said:,f}", plus_minus(half_width)
+    # What the answer lost belongs to what it can be off by.
+    wide = _EXACT.add(Decimal(half_width), abs(_EXACT.subtract(said, Decimal(value))))
+    shown = f"± {_rounded(wide, 2, ROUND_CEILING):,f}"
+    return f"{said.quantize(Decimal(1), context=_EXACT) if stop > 0 else said:,f}", shown
+
+
+def ends_outward(low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval to two digits of its width, *rounded outward*.
+
+    >>> ends_outward(0.53, 19.2), ends_outward(-1234, 181000.0), ends_outward(-math.inf, 3)
+    (('0', '20'), ('-10,000', '190,000'), ('no limit', '3'))
+    """
+    width = high - low
+    if not math.isfinite(width) or width == 0:
+        start, end = (NO_LIMIT if math.isinf(one) else amount(one) for one in (low, high))
+        return start, end
+    place = Decimal(1).scaleb(_rounded(width, 2, ROUND_CEILING).adjusted() - 1)
+    least, most = (
+        Decimal(one).quantize(place, way, _EXACT).quantize(min(place, Decimal(1)), context=_EXACT)
+        for one, way in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
+    )
+    return f"{least:,f}", f"{most:,f}"
 
 
 def amount(value: float | Fraction) -> str:

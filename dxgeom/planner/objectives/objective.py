@@ -24,7 +24,6 @@ from dxgeom.mechanisms.shapes.hulls import (
 )
 from dxgeom.mechanisms.shapes.round_spaces import RoundSpace
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.universe.decimals import exact
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.wording import did_you_mean
 
@@ -212,8 +211,8 @@ def _left_over(needed: float, bound: float) -> Fraction:
 
 
 def _short(number: float) -> Fraction:
-    """A positive number to six digits."""
-    return exact(f"{number:.{_SIGNIFICANT_DIGITS - 1}e}")
+    """A positive number to six digits, however small: errors of squares are of the fourth power of what is squared."""
+    return Fraction(f"{number:.{_SIGNIFICANT_DIGITS - 1}e}")
 
 
 def _one_each(amounts: Sequence[Amount], queries: LinearQueries, argument: str, what: str) -> tuple[Fraction, ...]:

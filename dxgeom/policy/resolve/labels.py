@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,12 +38,17 @@ class PolicyLabels:
         return self.values.get(name, {}).get(value, value)
 
     def answer(self, name: str, group: Mapping[str, str]) -> str:
-        """What an answer about a group is called; its name holds ``attribute=value`` for each attribute of these."""
-        for attribute, value in group.items():
-            called, title = self.value(attribute, str(value)), self.attribute(attribute)
-            label = called if called != value else f"{attribute}={value}" if title == attribute else f"{title}: {value}"
-            name = name.replace(f"{attribute}={value}", label)
-        return name
+        """What an answer about a group is called; its name holds ``attribute=value`` for each attribute of these.
+
+        All at once and whole words only: ``x=1`` is no part of ``max=1``, and none of what a label says.
+        """
+        said = {f"{attribute}={value}": self._pair(attribute, str(value)) for attribute, value in group.items()}
+        each = "|".join(re.escape(one) for one in sorted(said, key=len, reverse=True))
+        return re.sub(rf"(?<!\S)(?:{each})(?![^\s,])", lambda found: said[found[0]], name) if said else name
+
+    def _pair(self, attribute: str, value: str) -> str:
+        called, title = self.value(attribute, value), self.attribute(attribute)
+        return called if called != value else f"{attribute}={value}" if title == attribute else f"{title}: {value}"
 
 
 def labels_of(document: PolicySyntax, universe: Universe) -> PolicyLabels:
@@ -57,7 +63,8 @@ def labels_of(document: PolicySyntax, universe: Universe) -> PolicyLabels:
         unit = getattr(keys, "unit", None)
         titles |= {} if keys.title is None else {attribute.name: keys.title}
         units |= {attribute.name: unit} if isinstance(unit, str) else {}
-        called = dict(keys.labels or {}) or _by_columns(attribute, keys.name or ())
+        named = [keys.labels.get(value, value) for value in attribute.labels] if keys.labels else None
+        called = _told_apart(attribute, named or _by_columns(attribute, keys.name or ()))
         values |= {attribute.name: called} if called else {}
     return PolicyLabels(titles, values, units)
 
@@ -78,15 +85,20 @@ def check_labels(attribute: Attribute, keys: object, declared: Declared) -> None
             declared.note("DX126", message, did_you_mean(name, columns), at=("name",))
 
 
-def _by_columns(attribute: Attribute, names: tuple[str, ...]) -> dict[str, str]:
-    """What the columns of an attribute's file call its values; where two are called alike, the value follows."""
+def _by_columns(attribute: Attribute, names: tuple[str, ...]) -> list[str]:
+    """What the columns of an attribute's file call its values."""
     found = {column.name: column for column in attribute.columns}
     if not names or any(name not in found for name in names):
-        return {}
-    called = [" ".join(words) for words in zip(*(_words(found[name]) for name in names), strict=True)]
+        return []
+    return [" ".join(words) for words in zip(*(_words(found[name]) for name in names), strict=True)]
+
+
+def _told_apart(attribute: Attribute, called: list[str]) -> dict[str, str]:
+    """What the first values are called, where that differs; where two are called alike, the value follows."""
     several = Counter(called)
-    pairs = zip(attribute.present.labels, called, strict=True)
-    return {value: f"{one} ({value})" if several[one] > 1 else one for value, one in pairs}
+    pairs = zip(attribute.labels, called, strict=False)
+    told = {value: f"{one} ({value})" if several[one] > 1 else one for value, one in pairs}
+    return {value: one for value, one in told.items() if value != one}
 
 
 def _words(column: Column) -> tuple[str, ...]:

@@ -31,6 +31,11 @@ class AskedRatio:
         return self.numerator
 
     @property
+    def possible(self) -> Interval:
+        """The lowest and the highest that it can be."""
+        return self.within
+
+    @property
     def origin(self) -> AnswerOrigin:
         """What it is about."""
         return self.asks or AnswerOrigin(self.name)
@@ -68,6 +73,11 @@ class AskedVariance:
     def origin(self) -> AnswerOrigin:
         """What it is about."""
         return self.asks or AnswerOrigin(self.name)
+
+    @property
+    def possible(self) -> Interval:
+        """The lowest and the highest that it can be."""
+        return Fraction(0), (self.within[1] - self.centre) ** 2
 
     @property
     def centre(self) -> Fraction:

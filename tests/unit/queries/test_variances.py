@@ -113,3 +113,12 @@ def test_what_has_no_variance_is_refused_by_name() -> None:
         with pytest.raises(QueryError) as caught:
             asked(policy, entry)
         assert said in str(caught.value)
+
+
+def test_squares_of_large_numbers_are_planned_for() -> None:
+    # Their mean squared errors are of the order of (10^16)^2, beyond what a file may state.
+    policy = policy_of(1, {"range": [0, 10**8], "step": 5 * 10**6})
+    plan = dx.plan(policy.compile(), asked(policy, {"variance": "age", "by": "sex"}), mechanism="laplace")
+    table = pa.table({"sex": ["F", "M"], "age": [10**6, 10**8], "w": [1, 1]})
+    answers = plan.release(table, ledger=":memory:", spend=1, insecure_test_seed=1).answer
+    assert [one.within for one in answers.ratios(0.9)] == [(0, (5 * 10**7) ** 2)] * 2

@@ -68,3 +68,47 @@ def test_a_ratio_is_useless_where_it_would_be_were_everybody_in_its_group():
     assert [one.name for one in found] == [one.name for one in plan.queries.ratios]
     shown = "\n".join(plan_screen(plan, Fraction(1, 100)).lines())
     assert "mean wait of women" in shown and "of no use" in shown and "at least" in shown
+
+
+YEARS = {
+    "policy": "years",
+    "universe": {"attributes": {"year": {"range": [2000, 2010], "step": 1, "whole": True}, "sex": ["F", "M"]}},
+    "rules": [{"change": ["year", "sex"], "epsilon": 1}],
+}
+
+
+@pytest.mark.long
+def test_noise_that_a_sum_and_a_count_share_is_not_held_against_their_ratio():
+    # Gaussian noise for sums of years and counts lies along (2005, 1).
+    policy = dx.Policy.from_dict({**YEARS, "privacy": "concentrated"})
+    asked = {"records": 300, "queries": [{"mean": "year", "where": "sex == 'F'"}]}
+    plan = dx.plan(policy.compile(), dx.queries_from_dict(asked, policy), mechanism="gaussian")
+    table = {"year": [2000, 2005, 2010] * 100, "sex": ["F"] * 300}
+    for spend, useless in ((Fraction(1), False), (Fraction(1, 200), True)):
+        said = [one.half_width for one in useless_of(plan, spend, 0.95) if one.ratio]
+        assert bool(said) == useless
+        released = plan.release(table, ledger=":memory:", spend=spend, insecure_test_seed=3)
+        [one] = released.answer.ratios(0.95)
+        low, high = one.interval
+        assert high - low < 5 if not useless else high - low == 10
+
+
+def test_variances_are_called_useless_too():
+    policy = dx.Policy.from_dict(YEARS)
+    asked = {"records": 300, "queries": [{"variance": "year", "where": "sex == 'F'"}]}
+    plan = dx.plan(policy.compile(), dx.queries_from_dict(asked, policy), mechanism="laplace")
+    [one] = [one for one in useless_of(plan, Fraction(1, 50), 0.9) if one.ratio]
+    assert one.name == plan.queries.variances[0].name and one.possible == (0, 25) and covers(one.half_width, (0, 25))
+    assert one.name not in [other.name for other in useless_of(plan, one.spend, 0.9)]
+
+
+def test_the_number_of_people_is_not_asked_for_where_it_is_private_and_small_groups_are_mentioned():
+    policy = dx.Policy.from_dict({**YEARS, "rules": [{"presence": True, "epsilon": 1}]})
+    asked = [{"mean": "year", "where": "sex == 'F'"}]
+    plan = dx.plan(policy.compile(), dx.queries_from_dict({"queries": asked}, policy), mechanism="laplace")
+    text = " ".join(" ".join(plan_screen(plan, Fraction(1)).lines()).split())
+    assert "depends on how many people there are." in text and "--records" not in text
+    policy = dx.Policy.from_dict(YEARS)
+    queries = dx.queries_from_dict({"records": 10**6, "queries": asked}, policy)
+    text = " ".join(plan_screen(dx.plan(policy.compile(), queries, mechanism="laplace"), Fraction(1)).lines())
+    assert "may be of none if these are few" in text
