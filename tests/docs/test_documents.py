@@ -260,9 +260,11 @@ def test_the_document_on_starting_shows_commands_that_run(tmp_path, monkeypatch)
     Path("patients.csv").write_text("name,sex,age\nann,F,3\n")
     for text in blocks(GUIDE / "start.md", "sh"):
         for line in text.splitlines():
-            result = CliRunner().invoke(app, line.split()[1:])
+            # What a terminal would be asked.
+            asked = ["--one-row-each", "--values", "sex=F,M"] if " init " in line else []
+            result = CliRunner().invoke(app, [*line.split()[1:], *asked])
             assert result.exit_code == 0, result.output
-        Path("report.html").unlink()
+        Path("report.html").unlink(missing_ok=True)
 
 
 def test_the_document_on_selection_runs(in_a_copy, capsys):

@@ -77,11 +77,11 @@ def test_a_second_account_on_the_same_data_is_announced_everywhere(tmp_path: Pat
     assert said in second.receipt.warning and said in second.as_dict()["ledger"]["warning"]
     again = released(place, policy([RULES[0], {"change": "city", "epsilon": 3}]), "0.25", id="again")
     assert again.repeated and again.receipt.warning == second.receipt.warning
-    shown = CliRunner().invoke(app, ["ledger", "show", str(place)])
+    shown = CliRunner().invoke(app, ["ledger", "show", str(place), "--all"])
     assert f"together   this ledger has {said[:13]}" in shown.stdout and "0.75" in shown.stdout
     document = json.loads(CliRunner().invoke(app, ["ledger", "show", str(place), "--format", "json"]).stdout)
     assert document["together"] == [{"accounts": 2, "budgets": "2", "spent": "3/4"}]
-    assert said in CliRunner().invoke(app, ["ledger", "show", str(place), "--entry", "2"]).stdout
+    assert said in CliRunner().invoke(app, ["ledger", "show", str(place), "--entry", "2", "--all"]).stdout
 
 
 def test_the_data_sets_own_budget_is_what_several_accounts_may_spend(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_noisy_counts_without_their_noise_make_up_every_answer(factors, name, pr
 def test_very_many_boxes_are_planned_in_blocks_without_being_asked(privacy, sizes, lines, presence, tmp_path):
     own = policy_of_ranges(sizes, privacy, lines, presence)
     asked = queries_of(own, 420)
-    plan = dx.plan(own.compile(), asked)
+    plan = dx.plan(own.compile(), asked, thorough=True)
     name = "boxes-gaussian" if privacy == "concentrated" else "boxes-laplace"
     losses = {one.name: one.loss for one in plan.candidates}
     assert plan.answers_a_list and losses[name] is not None
