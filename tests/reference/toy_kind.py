@@ -34,7 +34,7 @@ class ModeSyntax(TaskSyntax):
 class ModeAnswer(ShownAnswers):
     question: Mode
     place: int
-    asked_fingerprint = property(lambda self: self.question.fingerprint)
+    question_fingerprint = property(lambda self: self.question.fingerprint)
     by_name = property(lambda self: {self.question.attribute: self.place})
 
     def as_dict(self, level=0.95, *, joint=False):
