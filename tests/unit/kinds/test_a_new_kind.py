@@ -106,7 +106,7 @@ def test_a_release_of_it_is_shown_in_every_form_and_again(files, plan):
         == release.answer.as_dict()
     )
     shown = run("ledger", "show", ledger, "--entry", 1)
-    assert "most  (mode" in shown
+    assert "most (mode" in shown
     assert "ward" in shown
     (files / "release.json").write_text(release.to_json())
     (part, _) = read_release(files / "release.json").parts
