@@ -136,7 +136,7 @@ def several(generator, mechanism, folder):
     top, count = step * int(generator.integers(2, 6)), 60
     currency = "concentrated" if mechanism == "gaussian" else "pure"
     first, second = (str(round(generator.uniform(0.2, 1), 2)) for _ in range(2))
-    text = SEVERAL.format(step=step, top=top, end=top + step, first=first, second=second, privacy_measure=currency)
+    text = SEVERAL.format(step=step, top=top, end=top + step, first=first, second=second, currency=currency)
     policy = dx.parse_policy(text, folder=folder)
     plan = dx.plan(policy.compile(), dx.parse_queries(f"records: {count}\n{ASKED}", policy), mechanism=mechanism)
     days = np.datetime64("2026-01-01") + generator.integers(0, 42, count)
