@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.ledger.entry import Entry
-from dxgeom.ledger.history import History
 from dxgeom.metrics.diameters import smallest_distance
 from dxgeom.policy.explain.review import Review
 from dxgeom.policy.explain.tightening import LISTED, AttributeExamination
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE, privacy_measure_of
-from dxgeom.report.released import Released
 from dxgeom.universe.attributes import Attribute
 
 if TYPE_CHECKING:
+    from dxgeom.ledger.entry import Entry
+    from dxgeom.ledger.history import History
     from dxgeom.planner.plan import Plan
+    from dxgeom.report.released import Released
 
 
 PRESENCE: Final = "having a record or none"

@@ -150,7 +150,7 @@ def test_checking_a_policy_loads_only_what_it_uses():
         "from dxgeom.cli.main import app; "
         "app(standalone_mode=False); "
         "heavy = {'scipy', 'numba', 'ibis', 'duckdb', 'pyarrow', 'matplotlib', 'pandas', 'flint', 'shapely', 'rich'}; "
-        "rooms = ('engines', 'ledger', 'planner', 'mechanisms', 'noise', 'geometry', 'queries', 'audit', 'report'); "
+        "rooms = ('engines', 'ledger', 'planner', 'mechanisms', 'noise', 'geometry', 'queries', 'audit'); "
         "idle = {f'dxgeom.{room}' for room in rooms}; "
         "idle |= {f'dxgeom.policy.explain.{file}' for file in ('explanation', 'forms', 'record_path', 'block_path')}; "
         "found = (heavy | idle) & set(sys.modules); "

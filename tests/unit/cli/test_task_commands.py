@@ -61,7 +61,6 @@ def test_a_release_of_tasks_as_json_csv_and_rehearsal(tmp_path: Path) -> None:
     ("option", "message"),
     [
         (("--error", "ages: 3"), "not 'errors': write 'error' in the file"),
-        (("--consistent",), "leave out --consistent"),
         (("--mechanism", "gaussian"), "task 'tables': "),
     ],
 )
