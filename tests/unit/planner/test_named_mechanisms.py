@@ -92,11 +92,11 @@ def test_a_unit_for_which_the_named_mechanism_cannot_be_had_alone_counts_as_unde
 
 def test_a_candidate_whose_floor_is_above_the_best_is_not_built_where_building_takes_long(built, monkeypatch):
     metric, queries = asked()
-    every = dx.plan(metric, queries, objective="mse")
+    every = dx.plan(metric, queries, objective="mse", thorough=True)
     assert {"box", "ellipsoid"} <= set(built)
     del built[:]
     monkeypatch.setattr(floors_module, "_LARGE", 0)
-    spared = dx.plan(metric, queries, objective="mse")
+    spared = dx.plan(metric, queries, objective="mse", thorough=True)
     losses = {one.name: one.loss for one in every.candidates}
     assert spared.mechanism.fingerprint == every.mechanism.fingerprint
     assert {one.name for one in spared.candidates if "times the least total MSE found" in one.reason} >= {"box"}
@@ -145,12 +145,12 @@ def test_hulls_of_blocks_are_left_out_in_many_dimensions_unless_they_are_named(m
 
 def test_what_a_short_search_shows_to_be_hopeless_is_not_sought_for_longer_unless_it_is_named(built, monkeypatch):
     metric, queries = asked()
-    every = {one.name: one.loss for one in dx.plan(metric, queries, objective="mse").candidates}
+    every = {one.name: one.loss for one in dx.plan(metric, queries, objective="mse", thorough=True).candidates}
     for name, value in (("_LARGE", 0), ("_MANY", 2)):
         monkeypatch.setattr(floors_module, name, value)
-    monkeypatch.setattr(comparison_module, "HOPELESS", 1e-9)
+    monkeypatch.setattr(comparison_module, "PRUNING_FACTOR", 1e-9)
     del built[:]
-    plan = dx.plan(metric, queries, objective="mse")
+    plan = dx.plan(metric, queries, objective="mse", thorough=True)
     for name in ("rotated-laplace", "strategy"):
         result = next(one for one in plan.candidates if one.name == name)
         assert result.loss is None and name not in built
