@@ -65,7 +65,7 @@ def planned(name, mechanism):
         metric, queries = policy.compile(), dx.load_queries(queries_file(name), policy)
     options = {}
     if mechanism == "body":
-        options["body"] = dx.geometry.PowerBall(np.ones(queries.count), 1.5)
+        options["search"] = dx.Search(body=dx.geometry.PowerBall(np.ones(queries.count), 1.5))
     if mechanism == "changed-queries":
         options["records"] = queries.records or 50
     return policy, dx.plan(metric, queries, mechanism=mechanism, **options)

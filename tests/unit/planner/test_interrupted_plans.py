@@ -201,7 +201,7 @@ def commanded(*words):
 def test_control_c_in_a_process_shows_and_keeps_the_best_plan_and_ends_with_its_own_exit_code(tmp_path):
     files = (CLINIC / "policy.yaml", CLINIC / "queries.yaml")
     kept = tmp_path / "plan.json"
-    ended = commanded("plan", *files, "--output", kept, "rotated-laplace")
+    ended = commanded("plan", *files, "--all", "--output", kept, "rotated-laplace")
     assert ended.returncode == 130 == 128 + signal.SIGINT
     assert "planning was interrupted at rotated-laplace" in ended.stdout
     assert "interrupted; this is the best plan that was finished" in ended.stderr
