@@ -35,6 +35,7 @@ from dxgeom.errors import (
     file_errors,
 )
 from dxgeom.numeric.json_text import jsonable
+from dxgeom.wording.numbers import counted
 from dxgeom.wording.signs import in_encoding
 
 if TYPE_CHECKING:
@@ -222,7 +223,8 @@ def error_dict(error: DxgeomError) -> dict[str, Any]:
 
 def _message(error: DxgeomError, everything: bool | None) -> str:
     """What is said of an error: all of it, or so many mistakes as fit, and how many more there are."""
-    whole = f"{error}\n{_count(len(error.diagnostics))}" if isinstance(error, FileMistakes) else f"error: {error}"
+    number = counted(len(error.diagnostics), "mistake") if isinstance(error, FileMistakes) else ""
+    whole = f"{error}\n{number}" if number else f"error: {error}"
     lines = whole.splitlines()
     if everything or len(lines) <= _MOST_LINES:
         return whole
@@ -235,11 +237,7 @@ def _message(error: DxgeomError, everything: bool | None) -> str:
     remedies = [*dict.fromkeys(one.advice for one in found if one.advice)]
     if len(found) < _MOST_LINES - 1 and len(remedies) == 1:
         shown.append(f"    {remedies[0]}")
-    return "\n".join([*shown, f"{_count(len(found))}: {way}, with its line and what to do"])
-
-
-def _count(mistakes: int) -> str:
-    return f"{mistakes:,} mistake{'s' if mistakes != 1 else ''}"
+    return "\n".join([*shown, f"{number}: {way}, with its line and what to do"])
 
 
 def _place(one: Diagnostic) -> str:

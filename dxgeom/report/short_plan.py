@@ -15,7 +15,7 @@ from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.resolve.labels import PolicyLabels
 from dxgeom.privacy.measures import PURE
-from dxgeom.report.usefulness import Useless, useless_of
+from dxgeom.report.usefulness import Useless, known_records, useless_of
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import counted, digits, in_full, plus_minus
 
@@ -94,7 +94,7 @@ def _head(plan: Plan, rows: Sequence[_Row], spend: Fraction) -> str:
     budget = Fraction(plan.metric.budget)
     whole = f"the whole budget of {plain(budget)}" if spend == budget else f"{plain(spend)} of the budget of "
     whole += "" if spend == budget else plain(budget)
-    records = plan.records or (plan.plan.queries.records if plan.plan.answers_a_list else None)
+    records = known_records(plan)
     people = "" if records is None else f" about {records:,} people"
     asked = counted(len(rows), "answer") if rows else plan.question_in_words
     return f"{asked[:1].lower()}{asked[1:]}{people}, for {whole}"
@@ -156,7 +156,7 @@ def _of_use(plan: Plan, rows: Sequence[_Row], useless: Sequence[Useless]) -> Ite
             others = "" if len(binned) == 1 else f" and {counted(len(binned) - 1, 'other')}"
             yield f"{binned[0]}{others}: all of it is rounding to bins. Smaller bins help, not a larger budget."
         return
-    known = plan.records or (plan.plan.queries.records if plan.plan.answers_a_list else None)
+    known = known_records(plan)
     most = plan.metric.people is not None and plan.metric.people.most_rows > 1
     if most and plan.plan.answers_a_list:
         yield "Whether an answer is of use depends on how many people there are, and on their rows."

@@ -46,15 +46,19 @@ class Useless:
         return f"of no use below a spend of {plain(self.spend)}"
 
 
+def known_records(plan: Plan) -> int | None:
+    """The public number of records, as it was stated for the plan or in its queries; None where neither says."""
+    return plan.records or (plan.plan.queries.records if plan.plan.answers_a_list else None)
+
+
 def useless_of(plan: Plan, spend: Fraction, level: float) -> tuple[Useless, ...]:
     """The answers, ratios and variances that are of no use at this spend; none where how many records is not public.
 
     A ratio is of no use if it would be, were everybody in its group: whatever the data.
     """
-    shown = plan.plan
+    shown, records = plan.plan, known_records(plan)
     if not shown.answers_a_list:
         return tuple(_of_tables(plan, spend, level))
-    records = shown.records or shown.queries.records
     if records is None:
         return ()
     known = _Known(shown, records, level)
