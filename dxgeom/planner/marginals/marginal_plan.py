@@ -15,7 +15,6 @@ from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, joint_dista
 from dxgeom.mechanisms.parts.bases import uneven_distances
 from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.parts.basis_program import FoundNoise, KroneckerQuestion
-from dxgeom.mechanisms.parts.box_scales import costs_of
 from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.parts.loads import enlarged
 from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL, best_gaussian_scales, scales_of_laplace
@@ -50,7 +49,7 @@ def plan_tables(
     Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
     Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
     """
-    queries = with_aims(queries, importance, errors, queries.table, len(queries.attribute_sets))
+    queries = with_aims(queries, importance, errors)
     worst = counts_worst(queries, objective)
     kinds = _kinds_of(metric, mechanism)
     promise, question = _question(metric, queries)
@@ -73,7 +72,8 @@ def plan_tables(
     bound *= privacy_measure_of(metric.privacy).least_mean_square * CAUTION
     if metric.privacy == PURE:
         bound = max(bound, tables_volume_bound(family, above.constants, costs, worst))
-    return _plan(metric, queries, "max" if worst else "mse", built[taken], losses, bound)
+    decided = TriedNoise("max" if worst else "mse", losses, lambda: bound)
+    return Plan(TABLES, metric, queries, built[taken], queries.records, decided=decided)
 
 
 def plan_of_scales(
@@ -96,19 +96,7 @@ def plan_of_scales(
         else TableMechanism(mechanism, metric, queries, question, scales)
     )
     losses = {mechanism: _loss(built, question.costs, objective == "max")}
-    return _plan(metric, queries, objective, built, losses, 0.0)
-
-
-def _plan(
-    metric: VerifiedMetric,
-    queries: MarginalQueries,
-    objective: Aim,
-    mechanism: CountsWithNoise,
-    losses: dict[str, float],
-    bound: float,
-) -> Plan:
-    decided = TriedNoise(objective, losses, lambda: bound)
-    return Plan(TABLES, metric, queries, mechanism, queries.records, decided=decided)
+    return Plan(TABLES, metric, queries, built, queries.records, decided=TriedNoise(objective, losses, lambda: 0.0))
 
 
 def _kinds_of(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
@@ -130,9 +118,7 @@ def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Distanc
     require_own_records(metric, queries.universe)
     promise = joint_distance_bounds_of(metric.metric, queries.universe.shape, queries.classes)
     family = family_of(queries.sizes, queries.attribute_sets)
-    return promise, MarginalQuestion.under(
-        family, promise.least, promise.presence, costs_of(queries, len(queries.attribute_sets))
-    )
+    return promise, MarginalQuestion.under(family, promise.least, promise.presence, queries.costs)
 
 
 def _along_bases(

@@ -225,7 +225,7 @@ def test_errors_wanted_by_name_are_reached_and_the_others_stay_within_reason():
     in_file = payroll(ASKED.replace("name: women", "name: women, error: 4"))[1]
     assert dx.plan(metric, in_file).least_spend == spend
     assert dx.plan(metric, in_file, objective="mse").objective.wanted is None
-    with pytest.raises(UnsupportedCombination, match=r"'wimen', which is no query; did you mean 'women'\?"):
+    with pytest.raises(UnsupportedCombination, match=r"no query is called 'wimen'; did you mean 'women'\?"):
         dx.plan(metric, queries, errors={"wimen": 4})
 
 
