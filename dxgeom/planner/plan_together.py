@@ -17,9 +17,9 @@ from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.kind import kind_of
+from dxgeom.planner.objectives.aims import Errors
 from dxgeom.planner.options import Progress
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.wish import Errors
 from dxgeom.privacy.measures import PrivacyMeasure, privacy_measure_of
 from dxgeom.universe.columns import plain
 from dxgeom.universe.workloads.counts import Counts

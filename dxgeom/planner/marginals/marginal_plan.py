@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +21,11 @@ from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount
 from dxgeom.planner.noise_in_parts import TABLES, Aim, TriedNoise
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.wish import Wish
 from dxgeom.privacy.measures import CONCENTRATED, PURE, privacy_measure_of, require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -34,23 +33,19 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 def plan_tables(
     metric: VerifiedMetric,
     queries: MarginalQueries,
-    *,
-    objective: str = "balanced",
-    mechanism: str = AUTO,
-    importance: Sequence[Amount] | None = None,
-    errors: Sequence[Amount | None] | Mapping[str, Amount] | None = None,
+    wish: Wish,
 ) -> Plan:
     """Choose the noise for whole tables of counts, under any policy whose rules are about single attributes.
 
-    Args: ``objective``: "mse" (or "balanced", the same here) or "max"; ``mechanism``: "auto", "marginal-laplace",
-    "marginal-gaussian", or "kronecker-gaussian" where an attribute's values are not all equally far apart;
-    ``importance``, ``errors``: one for each table, errors also by name, instead of the queries'
-    own. With errors the worst answer counts, next to its own.
+    Args: of ``wish`` the objective, "mse" (or "balanced", the same here) or "max"; the mechanism, "auto",
+    "marginal-laplace", "marginal-gaussian", or "kronecker-gaussian" where an attribute's values are not all equally far
+    apart; importance and errors, one for each table, instead of the queries' own. With errors the worst answer counts,
+    next to its own.
     Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
     Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
     """
-    queries = with_aims(queries, importance, errors)
-    worst = counts_worst(queries, objective)
+    queries, mechanism = with_aims(queries, wish), wish.mechanism
+    worst = counts_worst(queries, wish.objective)
     kinds = _kinds_of(metric, mechanism)
     promise, question = _question(metric, queries)
     family, costs = question.family, question.costs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,19 +16,22 @@ from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
+if TYPE_CHECKING:
+    from dxgeom.planner.wish import Wish
+
 Asked = TypeVar("Asked", MarginalQueries, BoxQueries)
+Errors: TypeAlias = Sequence[Any] | Mapping[str, Amount]
 
 
-def with_aims(
-    queries: Asked,
-    importance: Sequence[Amount] | None,
-    errors: Sequence[Amount | None] | Mapping[str, Amount] | None,
-) -> Asked:
-    """The queries with these instead of their own. Raises: UnsupportedCombination."""
-    if importance is not None:
-        queries = replace(queries, importance=each_importance(queries, importance))
-    if errors is not None:
-        queries = replace(queries, errors=each_error(queries, errors))
+def with_aims(queries: Asked, wish: Wish) -> Asked:
+    """The queries with the importance and errors that are wished for instead of their own.
+
+    Raises: UnsupportedCombination.
+    """
+    if wish.importance is not None:
+        queries = replace(queries, importance=each_importance(queries, wish.importance))
+    if wish.errors is not None:
+        queries = replace(queries, errors=each_error(queries, wish.errors))
     if queries.importance is not None and any(queries.errors):
         raise UnsupportedCombination("'errors' already say how important each answer is; leave 'importance' out")
     return queries
@@ -39,7 +42,7 @@ def each_importance(queries: Counts, importance: Sequence[Amount]) -> tuple[Frac
     return tuple(exact_amount(one, "importance") for one in _one_each(importance, queries, "importance", "importance"))
 
 
-def each_error(queries: Counts, errors: Sequence[Amount | None] | Mapping[str, Amount]) -> tuple[Fraction | None, ...]:
+def each_error(queries: Counts, errors: Errors) -> tuple[Fraction | None, ...]:
     """(each,): the error that it may have, None for any. Raises: UnsupportedCombination."""
     if isinstance(errors, Mapping):
         by_place = {queries.place(name): error for name, error in errors.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -23,7 +23,7 @@ from dxgeom.mechanisms.shapes.hulls import (
 )
 from dxgeom.mechanisms.shapes.round_spaces import RoundSpace
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.objectives.aims import each_error, each_importance
+from dxgeom.planner.objectives.aims import Errors, each_error, each_importance
 from dxgeom.universe.queries import LinearQueries
 
 ObjectiveName: TypeAlias = Literal["balanced", "mse", "max", "rmse"]
@@ -139,7 +139,7 @@ def objective_of(
     name: ObjectiveName,
     queries: LinearQueries,
     importance: Sequence[Amount] | None,
-    errors: Sequence[Amount | None] | Mapping[str, Amount] | None,
+    errors: Errors | None,
     bounds: NDArray[np.float64],
     alone: Callable[[Sequence[int]], float],
 ) -> Objective:

@@ -93,7 +93,8 @@ class Counts(Sealed, ABC):
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
-        return {name: place for place, name in enumerate(self.names)}
+        # Whoever asks for a box twice finds the first.
+        return {name: place for place, name in reversed([*enumerate(self.names)])}
 
     @property
     def costs(self) -> NDArray[np.float64]:

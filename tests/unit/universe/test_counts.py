@@ -44,6 +44,11 @@ def test_names_are_of_each_and_lead_back_to_its_place(counts):
     assert [*map(counts.name, range(counts.each))] == [*counts.names]
 
 
+def test_of_two_boxes_of_one_name_the_first_is_found():
+    twice = BoxQueries.of(UNIVERSE, [{"sex": (0, 1)}, {"age": (0, 2)}, {"age": (0, 2)}])
+    assert [*map(twice.place, twice.names)] == [0, 1, 1]
+
+
 @each_form
 def test_a_name_that_none_has_is_refused(counts):
     with pytest.raises(dx.UnsupportedCombination, match=f"no {counts.one} is"):
