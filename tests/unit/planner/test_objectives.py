@@ -80,7 +80,7 @@ def test_what_the_worst_answer_does_not_need_goes_to_the_others():
 @pytest.mark.parametrize("objective", ["mse", "max"])
 @pytest.mark.parametrize("importance", [None, [1, 10, "0.1", 3]])
 def test_the_chosen_mechanism_has_the_least_loss_of_all_candidates(objective, importance):
-    chosen = dx.plan(metric(), queries(), objective=objective, importance=importance)
+    chosen = dx.plan(metric(), queries(), objective=objective, importance=importance, thorough=True)
     factors = np.ones(4) if importance is None else np.array([float(one) for one in importance])
     for candidate in chosen.candidates:
         weighted = factors * candidate.per_query
