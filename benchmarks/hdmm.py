@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+import dxgeom as dx
 from dxgeom.mechanisms.gaussian.program import best_covariance
 from dxgeom.mechanisms.parts.scales import best_gaussian_scales
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
-from dxgeom.planner.boxes.choosing import plan_boxes
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
@@ -84,7 +84,7 @@ def policy(size: int, privacy: str) -> Policy:
 def by_boxes(queries: Sequence[tuple[int, int]], size: int, privacy: str) -> float:
     """Root mean squared error of a plan for boxes."""
     own = policy(size, privacy)
-    plan = plan_boxes(own.compile(), BoxQueries.of(own.universe, [{"a": (start, end)} for start, end in queries]))
+    plan = dx.plan(own.compile(), BoxQueries.of(own.universe, [{"a": (start, end)} for start, end in queries]))
     return math.sqrt(plan.loss / len(queries))
 
 

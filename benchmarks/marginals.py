@@ -21,11 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import dxgeom as dx
 from dxgeom.mechanisms.parts.program import Budgets, least_cost_rates
 from dxgeom.mechanisms.parts.scales import best_gaussian_scales, best_laplace_scales
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
-from dxgeom.planner.marginals.marginal_plan import plan_tables
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -92,7 +92,7 @@ def published() -> None:
 def adult() -> None:
     """All two-way marginals of the census example, for pure privacy, over the Gaussian dual at equal distance."""
     policy = load_policy(POLICIES / "adult" / "policy.yaml")
-    plan = plan_tables(policy.compile(), MarginalQueries.of(policy.universe, ways=2))
+    plan = dx.plan(policy.compile(), MarginalQueries.of(policy.universe, ways=2))
     print(
         f"policies/adult, {plan.queries.count} two-way cells: {plan.mechanism.name} has a total squared error of ",
         end="",
@@ -142,7 +142,7 @@ def end_to_end(ways: int, release: bool) -> None:
     metric = policy.compile()
     began = time.perf_counter()
     queries = MarginalQueries.of(policy.universe, ways=ways)
-    plan = plan_tables(metric, queries, mechanism="marginal-gaussian")
+    plan = dx.plan(metric, queries, mechanism="marginal-gaussian")
     took = time.perf_counter() - began
     print(
         f"{ways}-way: {len(queries.attribute_sets):,} tables, {queries.count:,} cells: planned in {took:.2f} s", end=""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.universe.queries import LinearQueries
@@ -11,7 +11,6 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
-    from dxgeom.planner.wish import Wish
 
 AIMS: Final = frozenset({"objective", "importance", "errors", "mechanism"})
 OF_NOISE: Final = frozenset({"objective", "mechanism", "records", "hull_limits", "coarse_facets", "work"})
@@ -81,7 +80,7 @@ class WholeTablesKind(QuestionKind[MarginalQueries]):
     def part(self, question: MarginalQueries, how: Planning) -> Plan:
         from dxgeom.planner.marginals.marginal_plan import plan_tables
 
-        return plan_tables(how.metric, question, **_aims(how.wish))
+        return plan_tables(how.metric, question, how.wish)
 
 
 @final
@@ -97,11 +96,7 @@ class BoxesKind(QuestionKind[BoxQueries]):
     def part(self, question: BoxQueries, how: Planning) -> Plan:
         from dxgeom.planner.boxes.choosing import plan_boxes
 
-        return plan_boxes(how.metric, question, **_aims(how.wish))
-
-
-def _aims(wish: Wish) -> dict[str, Any]:
-    return {name: getattr(wish, name) for name in AIMS}
+        return plan_boxes(how.metric, question, how.wish)
 
 
 COUNTS: Final = LinearQueriesKind()

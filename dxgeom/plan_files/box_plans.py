@@ -107,7 +107,7 @@ class BoxCodec(Codec):
             )
 
     def require_errors(self, document: BoxPlanDocument, plan: Plan) -> None:
-        require_same_errors(document.errors, plan, "box")
+        require_same_errors(document.errors, plan)
 
 
 def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:

@@ -81,12 +81,12 @@ def require_same_error(document: str, found: float, place: str) -> None:
         raise Wrong("DX307", place, f"this is {found!r}, the file says {document}")
 
 
-def require_same_errors(stated: list[str], plan: Plan, one: str) -> None:
+def require_same_errors(stated: list[str], plan: Plan) -> None:
     """Raises: Wrong unless these are the plan's errors at spend 1, in the order of the tables, or boxes."""
     with refused_as("DX307", "errors"):
         found = plan.rmse().tolist()
     if len(stated) != len(found):
-        raise Wrong("DX307", "errors", f"there is one for each {one}, in their order")
+        raise Wrong("DX307", "errors", f"there is one for each {plan.queries.one}, in their order")
     for place, (said, error) in enumerate(zip(stated, found, strict=True)):
         require_same_error(said, error, f"errors[{place}]")
 

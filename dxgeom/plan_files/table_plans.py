@@ -18,7 +18,7 @@ from dxgeom.planner.marginals.marginal_plan import plan_of_scales
 from dxgeom.planner.noise_in_parts import TABLES
 from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
-from dxgeom.queries.without_histogram.whole_tables import words_of_tables
+from dxgeom.queries.unlisted import words_of_tables
 
 
 @final
@@ -102,7 +102,7 @@ class TableCodec(Codec):
             )
 
     def require_errors(self, document: TablePlanDocument, plan: Plan) -> None:
-        require_same_errors(document.errors, plan, "table")
+        require_same_errors(document.errors, plan)
 
 
 CODEC: Final = TableCodec()

@@ -21,10 +21,11 @@ from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.comparing.thoroughness import of_small_work, settled
 from dxgeom.planner.kind import Planning, kind_of
 from dxgeom.planner.listed_plan import listed_plan
+from dxgeom.planner.objectives.aims import Errors
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, Progress
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.wish import USUAL, Errors, Search, Wish, listener, with_old_words
+from dxgeom.planner.wish import USUAL, Search, Wish, listener, with_old_words
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -102,9 +103,8 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
     if many:
         from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
 
-        own = wish.objective, wish.importance, wish.errors
         refused = refused_as_answers(queries)
-        instead = None if refused is None else in_boxes_instead(metric, queries, wish.options, *own, refused)
+        instead = None if refused is None else in_boxes_instead(metric, queries, wish, refused)
         if instead is not None:
             return instead
     found: Plan | TooLarge
@@ -113,7 +113,7 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
     except TooLarge as error:
         found = error
     if many:
-        instead = in_boxes_instead(metric, queries, wish.options, *own, found)
+        instead = in_boxes_instead(metric, queries, wish, found)
         if instead is not None:
             return instead
     if isinstance(found, TooLarge):

@@ -20,8 +20,7 @@ from dxgeom.mechanisms.parts.factors import Factor, Tree
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import spend_for
-from dxgeom.planner.answers.box_answers import BoxAnswers
-from dxgeom.planner.answers.marginal_answers import MarginalAnswers
+from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.overview import MOST_SHOWN, OverviewTable, PlanOverview, TableErrors
@@ -55,12 +54,9 @@ class TriedNoise:
 
 
 class NoiseInParts(PlanKind):
-    """``units_in_words``: what has an error each, in words: tables, boxes; ``one`` of them, ``counted``: each of what
-    is in it."""
+    """``counted``: each of what is in one that has an error of its own, in a word."""
 
     why = "of the noise that was tried, which losses lists, the least; or as it was named, or its file says"
-    units_in_words: ClassVar[str]
-    one: ClassVar[str]
     counted: ClassVar[str]
 
     @abstractmethod
@@ -100,7 +96,7 @@ class NoiseInParts(PlanKind):
     def least_spend(self, plan: Plan) -> Fraction:
         if not plan.wants_errors:
             raise UnsupportedCombination(
-                f"the least spend is for {self.units_in_words} that were asked for with certain 'errors'"
+                f"the least spend is for {plan.queries.several} that were asked for with certain 'errors'"
             )
         wanted = np.array([math.inf if one is None else float(one) for one in plan.queries.errors])
         return spend_for(plan.mechanism.variances, wanted, plan.mechanism.rounding_part)
@@ -132,13 +128,13 @@ class NoiseInParts(PlanKind):
         )
 
     def question_in_words(self, plan: Plan) -> str:
-        return counted(plan.queries.count, self.one, self.units_in_words)
+        return counted(plan.queries.count, plan.queries.one, plan.queries.several)
 
     def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
         widths = plan.half_widths(level, spend)
         worst = int(widths.argmax())
         return (
-            f"each {self.counted} of {len(widths):,} {self.units_in_words} by {plan.mechanism.name} is off by at most "
+            f"each {self.counted} of {len(widths):,} {plan.queries.several} by {plan.mechanism.name} is off by at most "
             f"{widths[worst]:.4g} ('{plan.queries.name(worst)}', the widest) with probability {level:g}",
         )
 
@@ -163,13 +159,18 @@ class NoiseInParts(PlanKind):
         errors, widths, shapes = plan.rmse(spend), plan.half_widths(level, spend), self.shapes(plan)
         names = plan.queries.names
         each = [
-            {self.one: name, **({} if shapes is None else {"shape": [*shapes[k]]}), "rmse": error, "half_width": width}
+            {
+                plan.queries.one: name,
+                **({} if shapes is None else {"shape": [*shapes[k]]}),
+                "rmse": error,
+                "half_width": width,
+            }
             for k, (name, error, width) in enumerate(zip(names, errors.tolist(), widths.tolist(), strict=True))
         ]
-        expected = {"spend": str(spend), "level": level, self.units_in_words: each}
+        expected = {"spend": str(spend), "level": level, plan.queries.several: each}
         told = {"gap": plan.gap, "least_spend": None if least is None else str(least), "expected": expected}
         title = f"each {self.counted}, at spend {plain(spend)}"
-        rest = "" if len(errors) <= MOST_SHOWN else f"; the {MOST_SHOWN} {self.units_in_words} with the largest errors"
+        rest = "" if len(errors) <= MOST_SHOWN else f"; the {MOST_SHOWN} {plan.queries.several} with the largest errors"
         rows = [
             (
                 plan.queries.name(place),
@@ -180,7 +181,7 @@ class NoiseInParts(PlanKind):
             for place in np.argsort(-errors, kind="stable")[:MOST_SHOWN].tolist()
         ]
         head, *more = plan.lines()
-        titles = self.one, *([] if shapes is None else ["cells"]), "rmse", f"± at {level * 100:g} %"
+        titles = plan.queries.one, *([] if shapes is None else ["cells"]), "rmse", f"± at {level * 100:g} %"
         foot = [] if least is None else ["", f"spend   {plain(least)} is the least for the errors asked for"]
         return PlanOverview(
             {**plan.as_dict(), **told},
@@ -203,14 +204,13 @@ class NoiseInParts(PlanKind):
 class TablePlans(NoiseInParts):
     """Whole tables of counts."""
 
-    units_in_words, one, counted = "tables", "table", "cell"
-    called = "whole tables"
+    counted, called = "cell", "whole tables"
 
     def purpose(self, plan: Plan) -> str:
-        return f"{len(plan.queries.attribute_sets):,} tables of counts by {plan.mechanism.name}"
+        return f"{plan.queries.each:,} tables of counts by {plan.mechanism.name}"
 
     def answers(self, plan: Plan, answer: NoisyTables, spend: Fraction, records: int | None) -> MarginalAnswers:
-        return MarginalAnswers(plan.mechanism, answer, spend, records)
+        return MarginalAnswers(plan.mechanism, plan.question, answer, spend, records)
 
     def blank(self, plan: Plan, records: int | None) -> NoisyTables:
         nothing = tuple(np.zeros(0, dtype=np.int64) for _ in plan.queries.attribute_sets)
@@ -222,7 +222,7 @@ class TablePlans(NoiseInParts):
         return float((plan.mechanism.cell_errors.mean @ cells) * (1 + plan.mechanism.rounding_part))
 
     def question_in_words(self, plan: Plan) -> str:
-        return f"{counted(len(plan.queries.attribute_sets), 'table')} with {plan.queries.count:,} cells"
+        return f"{counted(plan.queries.each, 'table')} with {plan.queries.count:,} cells"
 
     def shapes(self, plan: Plan) -> tuple[tuple[int, ...], ...]:
         shapes: tuple[tuple[int, ...], ...] = plan.queries.shapes
@@ -230,13 +230,13 @@ class TablePlans(NoiseInParts):
 
     def sizes(self, plan: Plan) -> dict[str, Any]:
         return {
-            "tables": len(plan.queries.attribute_sets),
+            "tables": plan.queries.each,
             "cells": plan.queries.count,
             "mechanism": plan.mechanism.name,
         }
 
     def lines(self, plan: Plan) -> list[str]:
-        tables, cells = len(plan.queries.attribute_sets), plan.queries.count
+        tables, cells = plan.queries.each, plan.queries.count
         return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}")
 
 
@@ -244,14 +244,13 @@ class TablePlans(NoiseInParts):
 class BoxPlans(NoiseInParts):
     """Counts in very many boxes."""
 
-    units_in_words, one, counted = "boxes", "box", "count"
-    called = "boxes"
+    counted, called = "count", "boxes"
 
     def purpose(self, plan: Plan) -> str:
         return f"{plan.queries.count:,} counts in boxes by {plan.mechanism.name}"
 
     def answers(self, plan: Plan, answer: tuple[float, ...], spend: Fraction, records: int | None) -> BoxAnswers:
-        return BoxAnswers(plan.mechanism, np.array(answer), spend, records)
+        return BoxAnswers(plan.mechanism, plan.question, answer, spend, records)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[float, ...]:
         blank: tuple[float, ...] = (0.0,) * plan.queries.count

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import NoneType
-from typing import Any, Final, TypeAlias, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -17,16 +17,13 @@ from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.kind import kind_of
+from dxgeom.planner.objectives.aims import Errors
 from dxgeom.planner.options import Progress
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.wish import Errors
 from dxgeom.privacy.measures import PrivacyMeasure, privacy_measure_of
 from dxgeom.universe.columns import plain
-from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.workloads.box_queries import BoxQueries
-from dxgeom.universe.workloads.whole_tables import MarginalQueries
+from dxgeom.universe.workloads.counts import Counts
 
-Workload: TypeAlias = LinearQueries | MarginalQueries | BoxQueries
 _DIGITS: Final = 6
 
 
@@ -100,7 +97,7 @@ class PlansTogether:
 
 def plan_together(
     metric: VerifiedMetric,
-    workloads: Sequence[Workload],
+    workloads: Sequence[Counts],
     *,
     errors: Sequence[Errors | None] | None = None,
     spend: Amount | None = None,

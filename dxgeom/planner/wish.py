@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import wraps
 from types import NoneType
-from typing import Any, Final, ParamSpec, TypeAlias, TypeVar, final
+from typing import Any, Final, ParamSpec, TypeVar, final
 
 from dxgeom.arguments import NUMBER, WHOLE, pointing_elsewhere, require, require_function
 from dxgeom.errors import WrongArgument
@@ -18,11 +18,11 @@ from dxgeom.mechanisms.shapes.hulls import FACETS
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.work import ALLOWED
 from dxgeom.planner.amounts import Amount
+from dxgeom.planner.objectives.aims import Errors
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.progress_line import ProgressLine
 
-Errors: TypeAlias = Sequence[Any] | Mapping[str, Amount]
 Given = ParamSpec("Given")
 Planned = TypeVar("Planned")
 

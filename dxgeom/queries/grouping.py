@@ -15,7 +15,7 @@ from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.weight_table import only, products
 from dxgeom.universe.wording import shown
-from dxgeom.universe.workloads.counts import NamedTable, marginal
+from dxgeom.universe.workloads.constructors import NamedTable, marginal
 from dxgeom.universe.workloads.groups import AnswerOrigin, Groups, GroupValues
 
 MOST_WEIGHTS_BY_GROUP: Final = 50_000_000

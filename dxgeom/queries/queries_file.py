@@ -20,22 +20,20 @@ from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.tasks.grammar import tasks_listed
 from dxgeom.queries.tasks.task_kind import TaskReader
-from dxgeom.queries.without_histogram.boxes import BoxesReader, asks_for_boxes
-from dxgeom.queries.without_histogram.whole_tables import TablesReader
+from dxgeom.queries.unlisted import UnlistedReader, asks_for_boxes
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
-from dxgeom.universe.workloads.box_queries import BoxQueries
+from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _MOST_RECORDS: Final = 2**53
 _QUERIES: Final = Language("queries", "dx.queries_from_dict", "matrix", QueryError)
-Asked: TypeAlias = LinearQueries | QuantileQueries | MarginalQueries | BoxQueries | Tasks
-"""What a queries file asks for: linear queries, quantiles, whole tables of counts, very many boxes, or several tasks.
-"""
+Asked: TypeAlias = Counts | QuantileQueries | Tasks
+"""What a queries file asks for: counts and sums, however they are kept, quantiles, or several tasks."""
 _BEGIN: Final = "begin with 'queries:' and list the queries below"
 
 
@@ -94,7 +92,7 @@ def tables_from_dict(data: Map[str, Any], policy: Policy, records: int | None = 
     """
     mistakes = Mistakes(text_of_data(data, _QUERIES, "queries", None))
     _, entries, agreed = _read_all(mistakes, policy.universe, records)
-    found = TablesReader(policy.universe, mistakes, agreed).workload(entries)
+    found = UnlistedReader(policy.universe, mistakes, agreed).tables(entries)
     if found is None:
         raise QueryError(mistakes.all)
     return found
@@ -117,8 +115,7 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     mistakes = Mistakes(text)
     key, entries, records = _read_all(mistakes, universe, records)
     if not universe.indexable:
-        counts = (BoxesReader if asks_for_boxes(entries) else TablesReader)(universe, mistakes, records)
-        found: Asked | None = counts.workload(entries)
+        found: Asked | None = UnlistedReader(universe, mistakes, records).read(entries)
         if found is None and key == "queries" and "DX221" in {one.code for one in mistakes.all}:
             found = _together(entries, universe, records, text)
         if found is None:
@@ -151,16 +148,16 @@ def _together(
 
 def _without_cells(
     entries: tuple[Node, ...], universe: Universe, records: int | None, mistakes: Mistakes
-) -> MarginalQueries | BoxQueries | None:
+) -> Counts | None:
     """The same as whole tables or as boxes, where all that is wrong is that there are too many weights to list each; a
     count for every value of one attribute alone is no table here, its noise is not found in closed form."""
     if {one.code for one in mistakes.all} != {"DX207"}:
         return None
     if not asks_for_boxes(entries):
-        found = TablesReader(universe, Mistakes(mistakes.text), records).workload(entries)
+        found = UnlistedReader(universe, Mistakes(mistakes.text), records).tables(entries)
         if found is not None and any(len(one) > 1 for one in found.attribute_sets):
             return found
-    return BoxesReader(universe, Mistakes(mistakes.text), records).workload(entries)
+    return UnlistedReader(universe, Mistakes(mistakes.text), records).boxes(entries)
 
 
 def _entries(root: Node, mistakes: Mistakes) -> tuple[str, tuple[Node, ...]]:

@@ -31,7 +31,7 @@ from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.weight_table import products
 from dxgeom.universe.wording import did_you_mean, shown
-from dxgeom.universe.workloads.counts import NamedTable, marginal, prefix_counts, range_counts
+from dxgeom.universe.workloads.constructors import NamedTable, marginal, prefix_counts, range_counts
 from dxgeom.universe.workloads.groups import Groups, groups_of_column, ordered_groups
 from dxgeom.universe.workloads.spans import Spans, cells, prefixes, ranges
 from dxgeom.universe.workloads.whole_tables import MOST_TABLES

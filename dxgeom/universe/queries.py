@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import NoneType
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import require, require_exact, words_of
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.numeric.sealed import Sealed, cached_property, seal
+from dxgeom.numeric.sealed import cached_property, seal
 from dxgeom.universe.numbers.ratio_query import AskedRatio, AskedVariance
 from dxgeom.universe.numbers.value_rounding import ValueRounding, stacked_rounding
 from dxgeom.universe.universe import Universe
@@ -25,8 +25,9 @@ from dxgeom.universe.weight_tables import (
     require_nothing_for_absence,
     tables_of_matrix,
 )
-from dxgeom.universe.workloads import counts as workloads
-from dxgeom.universe.workloads.counts import Box, NamedTable
+from dxgeom.universe.workloads import constructors as workloads
+from dxgeom.universe.workloads.constructors import Box, NamedTable
+from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.groups import AnswerOrigin, ordered_attribute
 from dxgeom.universe.workloads.matrices import TOO_WIDE, weights_of_matrix
 from dxgeom.universe.workloads.stacking import joined, stacked_derived, stacked_weights
@@ -39,7 +40,7 @@ RECORDS = "records"
 
 @final
 @dataclass(frozen=True, eq=False)
-class LinearQueries(Sealed):
+class LinearQueries(Counts):
     """K named linear queries over N possible records: answer k is Σ_i numerators[k, i]·units[k]·x_i, exactly.
 
     ``weights``: the numerators, int64 below 2⁵² in magnitude, as a (K, N) matrix or as tables over the few attributes
@@ -54,6 +55,10 @@ class LinearQueries(Sealed):
     out, each is a query of its own. ``source``: the text that they were read from, as whoever read it keeps it; None
     for queries made in Python. Neither is a part of what they mean.
     """
+
+    form: ClassVar = "listed"
+    one: ClassVar = "query"
+    several: ClassVar = "queries"
 
     names: tuple[str, ...]
     weights: WeightTables | NDArray[np.int64] = field(repr=False)
@@ -88,11 +93,8 @@ class LinearQueries(Sealed):
         own = self.universe is None or self.universe.presence or not self.tables.absent
         fits = self.universe is None or (self.universe.size == self.size and own)
         _require(fits, f"queries have one weight per possible record, found {self.size}")
-        if self.importance is not None:
-            positive = len(self.importance) == self.count and all(factor > 0 for factor in self.importance)
-            _require(positive, "importance is one positive number per query")
         _require(len(self.measures) in (0, self.count), "every query has one measure, or none has")
-        _require(len(self.errors) in (0, self.count), "every query has one wanted error or None, or none has")
+        self.require_proper_aims()
         _require(len(self.rounding) in (0, self.count), "every query has its own rounding, or none is rounded")
         _require(len(self.origins) in (0, self.count), "every query has one origin, or none has")
         absent = None if self.universe is None else self.universe.absent

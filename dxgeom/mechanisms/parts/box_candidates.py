@@ -18,7 +18,7 @@ from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.measured_parts import AskedBoxes, parts_in_answers
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 from dxgeom.universe.workloads.box_queries import BoxQueries
-from dxgeom.universe.workloads.spans import spans_of, together
+from dxgeom.universe.workloads.spans import boxes_of_tables
 
 
 def counted_boxes(sensitivity: Sensitivity) -> BoxQueries:
@@ -33,11 +33,9 @@ def counted_boxes(sensitivity: Sensitivity) -> BoxQueries:
         raise TooLarge("these queries are no boxes: nobody says which attributes the records have, or a table does")
     tables = [_per_record(table, queries) for table in tables_over(queries, universe)]
     try:
-        boxes = together(universe, [spans_of(table) for table in tables])
+        found = replace(boxes_of_tables(universe, tables), records=queries.records)
     except UnsupportedCombination as error:
         raise TooLarge(f"these queries are no boxes: {error}") from error
-    places = np.argsort(np.concatenate([table.queries for table in tables]), kind="stable")
-    found = replace(boxes, lower=boxes.lower[places], upper=boxes.upper[places], records=queries.records)
     if not all(_reproduces(found, table) for table in tables):
         raise TooLarge("these queries are no boxes: the boxes between their ends have other weights")
     return found

@@ -40,7 +40,6 @@ from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import Closed, cached_property
 from dxgeom.universe.workloads.box_queries import BoxQueries
-from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _MOST_BLOCKS: Final = 20_000
 Levels = tuple[int, ...]
@@ -80,7 +79,7 @@ class BoxQuestion(Closed):
     @cached_property
     def costs(self) -> NDArray[np.float64]:
         """(K,): c."""
-        stated = costs_of(self.queries, self.queries.count)
+        stated = self.queries.costs
         return stated if self.dual_weights is None else stated * self.dual_weights
 
     @cached_property
@@ -158,17 +157,6 @@ class BoxQuestion(Closed):
         limits = np.array([float(one) for one in self.limits.values()])
         used = np.flatnonzero(np.asarray(matrix.sum(axis=0)).ravel() > 0)
         return Budgets(matrix[:, used].tocsr(), (limits**2 if self.normal else limits)[used])
-
-
-def costs_of(queries: BoxQueries | MarginalQueries, count: int) -> NDArray[np.float64]:
-    """(count,): what squared errors of so many boxes, or of the cells of so many tables, count: 1, the importance, or
-    the inverse of the squared error that was asked for."""
-    if any(queries.errors):
-        sharpest = min(one for one in queries.errors if one is not None)
-        return np.array([float(1 / (100 * sharpest) ** 2 if one is None else 1 / one**2) for one in queries.errors])
-    if queries.importance is not None:
-        return np.array([float(one) for one in queries.importance])
-    return np.ones(count)
 
 
 def line_gaps(metric: VerifiedMetric, boxes: BoxQueries) -> list[NDArray[np.float64] | None]:

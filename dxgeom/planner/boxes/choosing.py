@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -25,12 +25,12 @@ from dxgeom.mechanisms.parts.box_scales import (
 from dxgeom.mechanisms.parts.factors import Factor, Path, trees
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.noise_in_parts import BOXES, Aim, TriedNoise, bound_on_boxes
-from dxgeom.planner.objectives.aims import counts_worst, with_aims
+from dxgeom.planner.objectives.aims import counts_worst, each_error, with_aims
 from dxgeom.planner.options import AUTO, BOX_NOISE, PlanOptions
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.wish import Wish
 from dxgeom.privacy.measures import CONCENTRATED, require_for_normal_noise
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.box_queries import BoxQueries
@@ -44,29 +44,25 @@ _TRIED: Final = {NORMAL: (2, 9), LAPLACE: (1, 2)}
 def plan_boxes(
     metric: VerifiedMetric,
     queries: BoxQueries,
-    *,
-    objective: str = "balanced",
-    mechanism: str = AUTO,
-    importance: Sequence[Amount] | None = None,
-    errors: Sequence[Amount | None] | Mapping[str, Amount] | None = None,
+    wish: Wish,
 ) -> Plan:
     """Choose how counts in boxes are measured, under any policy whose rules are about single attributes.
 
-    Args: ``objective``: "mse" (or "balanced", the same here) or "max"; ``mechanism``: "auto", "boxes-laplace" or
-    "boxes-gaussian"; ``importance``, ``errors``: one for each box, errors also by name, instead of the queries' own.
-    With errors the worst answer counts, next to its own.
+    Args: of ``wish`` the objective, "mse" (or "balanced", the same here) or "max"; the mechanism, "auto",
+    "boxes-laplace" or "boxes-gaussian"; importance and errors, one for each box, instead of the queries' own. With
+    errors the worst answer counts, next to its own.
     Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
     Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
     """
-    queries = with_aims(queries, importance, errors, _places(queries), queries.count)
-    worst = counts_worst(queries, objective)
+    queries = with_aims(queries, wish)
+    worst = counts_worst(queries, wish.objective)
     require_own_records(metric, queries.universe)
     built, losses, pressed = {}, {}, None
-    for kind in _kinds(metric, mechanism):
+    for kind in _kinds(metric, wish.mechanism):
         built[kind], pressed = sought(metric, queries, kind, worst)
         losses[kind] = loss_of(built[kind], worst)
     taken = min(losses, key=lambda kind: losses[kind])
-    return _plan(metric, queries, built[taken], losses, "max" if worst else "mse", pressed)
+    return _with_bound(Plan(BOXES, metric, queries, built[taken], queries.records), losses, worst, pressed)
 
 
 def boxes_of_scales(
@@ -84,19 +80,15 @@ def boxes_of_scales(
     require_own_records(metric, queries.universe)
     _kinds(metric, mechanism)
     built = BoxMechanism(mechanism, metric, queries, tuple(factors), scales)
-    return _plan(metric, queries, built, {mechanism: loss_of(built, objective == "max")}, objective, None)
+    worst = objective == "max"
+    plan = Plan(BOXES, metric, queries, built, queries.records)
+    return _with_bound(plan, {mechanism: loss_of(built, worst)}, worst, None)
 
 
-def _plan(
-    metric: VerifiedMetric,
-    queries: BoxQueries,
-    mechanism: BoxMechanism,
-    losses: dict[str, float],
-    objective: Aim,
-    pressed: NDArray[np.float64] | None,
-) -> Plan:
-    bound = partial(bound_on_boxes, metric, queries, mechanism, objective, pressed)
-    return Plan(BOXES, metric, queries, mechanism, queries.records, decided=TriedNoise(objective, losses, bound))
+def _with_bound(plan: Plan, losses: dict[str, float], worst: bool, pressed: NDArray[np.float64] | None) -> Plan:
+    objective: Aim = "max" if worst else "mse"
+    bound = partial(bound_on_boxes, plan.metric, plan.question, plan.mechanism, objective, pressed)
+    return replace(plan, decided=TriedNoise(objective, losses, bound))
 
 
 def loss_of(mechanism: BoxMechanism, worst: bool) -> float:
@@ -116,21 +108,6 @@ def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
     if mechanism != AUTO:
         return (mechanism,)
     return (NORMAL,) if metric.privacy == CONCENTRATED else (LAPLACE,)
-
-
-def _places(queries: BoxQueries) -> Callable[[str], int]:
-    """Where the box of a name is; names are made when one is asked for."""
-
-    @cache
-    def places() -> dict[str, int]:
-        return {queries.name(number): number for number in range(queries.count)}
-
-    def place(name: str) -> int:
-        if name not in places():
-            raise UnsupportedCombination(f"no box is called '{name}': boxes are called by their ends")
-        return places()[name]
-
-    return place
 
 
 def sought(
@@ -211,15 +188,7 @@ def refused_as_answers(queries: LinearQueries) -> TooLarge | None:
     )
 
 
-def in_boxes_instead(
-    metric: VerifiedMetric,
-    queries: LinearQueries,
-    options: PlanOptions,
-    objective: str,
-    importance: Sequence[Amount] | None,
-    errors: Sequence[Amount | None] | Mapping[str, Amount] | None,
-    found: Plan | TooLarge,
-) -> Plan | None:
+def in_boxes_instead(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, found: Plan | TooLarge) -> Plan | None:
     """The plan of the same counts as boxes, where it is the one to take; None else.
 
     ``found``: what became of noise in the answers. That is better left where it was found with noise in boxes among its
@@ -227,18 +196,15 @@ def in_boxes_instead(
     """
     if not isinstance(found, TooLarge) and (found.interrupted is not None or not _boxes_left_out(found)):
         return None
+    options = wish.options
     if (
         options != PlanOptions(progress=options.progress, quick=options.quick, work=options.work)
         or len(queries.by_measure) > 1
     ):
         return None
-    if isinstance(errors, Mapping):
-        unknown = [name for name in errors if name not in queries.names]
-        if unknown:
-            raise UnsupportedCombination(f"no query is called '{unknown[0]}', so it can have no error")
-        errors = [errors.get(name) for name in queries.names]
+    errors = None if wish.errors is None else each_error(queries, wish.errors)
     try:
-        made = plan_boxes(metric, boxes_of(queries), objective=objective, importance=importance, errors=errors)
+        made = plan_boxes(metric, boxes_of(queries), replace(wish, errors=errors))
     except (TooLarge, UnsupportedCombination):  # as for answers, or no boxes: what became of these is told
         return None
     if isinstance(found, TooLarge):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, joint_dista
 from dxgeom.mechanisms.parts.bases import uneven_distances
 from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.parts.basis_program import FoundNoise, KroneckerQuestion
-from dxgeom.mechanisms.parts.box_scales import costs_of
 from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.parts.loads import enlarged
 from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL, best_gaussian_scales, scales_of_laplace
@@ -23,11 +21,11 @@ from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount
 from dxgeom.planner.noise_in_parts import TABLES, Aim, TriedNoise
 from dxgeom.planner.objectives.aims import counts_worst, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.wish import Wish
 from dxgeom.privacy.measures import CONCENTRATED, PURE, privacy_measure_of, require_for_normal_noise
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -35,23 +33,19 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 def plan_tables(
     metric: VerifiedMetric,
     queries: MarginalQueries,
-    *,
-    objective: str = "balanced",
-    mechanism: str = AUTO,
-    importance: Sequence[Amount] | None = None,
-    errors: Sequence[Amount | None] | Mapping[str, Amount] | None = None,
+    wish: Wish,
 ) -> Plan:
     """Choose the noise for whole tables of counts, under any policy whose rules are about single attributes.
 
-    Args: ``objective``: "mse" (or "balanced", the same here) or "max"; ``mechanism``: "auto", "marginal-laplace",
-    "marginal-gaussian", or "kronecker-gaussian" where an attribute's values are not all equally far apart;
-    ``importance``, ``errors``: one for each table, errors also by name, instead of the queries'
-    own. With errors the worst answer counts, next to its own.
+    Args: of ``wish`` the objective, "mse" (or "balanced", the same here) or "max"; the mechanism, "auto",
+    "marginal-laplace", "marginal-gaussian", or "kronecker-gaussian" where an attribute's values are not all equally far
+    apart; importance and errors, one for each table, instead of the queries' own. With errors the worst answer counts,
+    next to its own.
     Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
     Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
     """
-    queries = with_aims(queries, importance, errors, queries.table, len(queries.attribute_sets))
-    worst = counts_worst(queries, objective)
+    queries, mechanism = with_aims(queries, wish), wish.mechanism
+    worst = counts_worst(queries, wish.objective)
     kinds = _kinds_of(metric, mechanism)
     promise, question = _question(metric, queries)
     family, costs = question.family, question.costs
@@ -73,7 +67,8 @@ def plan_tables(
     bound *= privacy_measure_of(metric.privacy).least_mean_square * CAUTION
     if metric.privacy == PURE:
         bound = max(bound, tables_volume_bound(family, above.constants, costs, worst))
-    return _plan(metric, queries, "max" if worst else "mse", built[taken], losses, bound)
+    decided = TriedNoise("max" if worst else "mse", losses, lambda: bound)
+    return Plan(TABLES, metric, queries, built[taken], queries.records, decided=decided)
 
 
 def plan_of_scales(
@@ -96,19 +91,7 @@ def plan_of_scales(
         else TableMechanism(mechanism, metric, queries, question, scales)
     )
     losses = {mechanism: _loss(built, question.costs, objective == "max")}
-    return _plan(metric, queries, objective, built, losses, 0.0)
-
-
-def _plan(
-    metric: VerifiedMetric,
-    queries: MarginalQueries,
-    objective: Aim,
-    mechanism: CountsWithNoise,
-    losses: dict[str, float],
-    bound: float,
-) -> Plan:
-    decided = TriedNoise(objective, losses, lambda: bound)
-    return Plan(TABLES, metric, queries, mechanism, queries.records, decided=decided)
+    return Plan(TABLES, metric, queries, built, queries.records, decided=TriedNoise(objective, losses, lambda: 0.0))
 
 
 def _kinds_of(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
@@ -130,9 +113,7 @@ def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[Distanc
     require_own_records(metric, queries.universe)
     promise = joint_distance_bounds_of(metric.metric, queries.universe.shape, queries.classes)
     family = family_of(queries.sizes, queries.attribute_sets)
-    return promise, MarginalQuestion.under(
-        family, promise.least, promise.presence, costs_of(queries, len(queries.attribute_sets))
-    )
+    return promise, MarginalQuestion.under(family, promise.least, promise.presence, queries.costs)
 
 
 def _along_bases(

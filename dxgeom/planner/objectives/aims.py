@@ -1,44 +1,67 @@
-"""What is said of very many answers when they are planned: their importance, their errors, and what is made small."""
+"""What is said of answers when they are planned: their importance, their errors, and what is made small."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import numpy as np
+
+from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.universe.workloads.box_queries import BoxQueries
+from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
+if TYPE_CHECKING:
+    from dxgeom.planner.wish import Wish
+
 Asked = TypeVar("Asked", MarginalQueries, BoxQueries)
+Errors: TypeAlias = Sequence[Any] | Mapping[str, Amount]
 
 
-def with_aims(
-    queries: Asked,
-    importance: Sequence[Amount] | None,
-    errors: Sequence[Amount | None] | Mapping[str, Amount] | None,
-    place_of: Callable[[str], int],
-    count: int,
-) -> Asked:
-    """The queries with these instead of their own; ``place_of`` a name, among so many that have each their own.
+def with_aims(queries: Asked, wish: Wish) -> Asked:
+    """The queries with the importance and errors that are wished for instead of their own.
 
     Raises: UnsupportedCombination.
     """
-    if importance is not None:
-        queries = replace(queries, importance=tuple(exact_amount(one, "importance") for one in importance))
-    if isinstance(errors, Mapping):
-        by_place = {place_of(name): error for name, error in errors.items()}
-        errors = [by_place.get(place) for place in range(count)]
-    if errors is not None:
-        wanted = tuple(None if one is None else exact_amount(one, "wanted error") for one in errors)
-        queries = replace(queries, errors=wanted)
+    if wish.importance is not None:
+        queries = replace(queries, importance=each_importance(queries, wish.importance))
+    if wish.errors is not None:
+        queries = replace(queries, errors=each_error(queries, wish.errors))
     if queries.importance is not None and any(queries.errors):
         raise UnsupportedCombination("'errors' already say how important each answer is; leave 'importance' out")
     return queries
 
 
-def counts_worst(queries: MarginalQueries | BoxQueries, objective: str) -> bool:
+def each_importance(queries: Counts, importance: Sequence[Amount]) -> tuple[Fraction, ...]:
+    """(each,): what squared errors count. Raises: UnsupportedCombination."""
+    return tuple(exact_amount(one, "importance") for one in _one_each(importance, queries, "importance", "importance"))
+
+
+def each_error(queries: Counts, errors: Errors) -> tuple[Fraction | None, ...]:
+    """(each,): the error that it may have, None for any. Raises: UnsupportedCombination."""
+    if isinstance(errors, Mapping):
+        by_place = {queries.place(name): error for name, error in errors.items()}
+        errors = [by_place.get(place) for place in range(queries.each)]
+    return tuple(
+        None if one is None else exact_amount(one, "wanted error")
+        for one in _one_each(errors, queries, "errors", "wanted error")
+    )
+
+
+def _one_each(amounts: Sequence[Any], queries: Counts, argument: str, what: str) -> Sequence[Any]:
+    require(amounts, (Sequence, np.ndarray), argument, f"give a list with one {what} for each {queries.one}")
+    if len(amounts) != queries.each:
+        each = f"each of {queries.each:,} {queries.several}"
+        raise UnsupportedCombination(f"there is one {what} for {each}, found {len(amounts):,}")
+    return amounts
+
+
+def counts_worst(queries: Counts, objective: str) -> bool:
     """Whether the worst answer counts. Raises: UnsupportedCombination."""
     if objective not in ("balanced", "mse", "rmse", "max"):
         raise UnsupportedCombination(f"there is no objective '{objective}'; known are balanced, mse, max, rmse")

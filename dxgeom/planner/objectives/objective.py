@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias, final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
@@ -23,9 +22,9 @@ from dxgeom.mechanisms.shapes.hulls import (
     volume_bound,
 )
 from dxgeom.mechanisms.shapes.round_spaces import RoundSpace
-from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.amounts import Amount
+from dxgeom.planner.objectives.aims import Errors, each_error, each_importance
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.wording import did_you_mean
 
 ObjectiveName: TypeAlias = Literal["balanced", "mse", "max", "rmse"]
 _SIGNIFICANT_DIGITS = 6
@@ -140,7 +139,7 @@ def objective_of(
     name: ObjectiveName,
     queries: LinearQueries,
     importance: Sequence[Amount] | None,
-    errors: Sequence[Amount] | Mapping[str, Amount] | None,
+    errors: Errors | None,
     bounds: NDArray[np.float64],
     alone: Callable[[Sequence[int]], float],
 ) -> Objective:
@@ -152,12 +151,13 @@ def objective_of(
     """
     if name not in get_args(ObjectiveName):
         raise UnsupportedCombination(f"there is no objective '{name}'; known are {', '.join(get_args(ObjectiveName))}")
-    wanted = _wanted(queries, errors) if errors is not None or name == "balanced" else None
+    wanted = queries.errors if errors is None and name == "balanced" and any(queries.errors) else None
+    wanted = wanted if errors is None else each_error(queries, errors)
     if wanted is not None:
         if importance is not None:
             raise UnsupportedCombination("'errors' already say how important each answer is; leave 'importance' out")
         return Objective("max", _error_weights(wanted, bounds), wanted)
-    stated = queries.importance if importance is None else _one_each(importance, queries, "importance", "importance")
+    stated = queries.importance if importance is None else each_importance(queries, importance)
     if name == "balanced" and len(queries.by_measure) > 1:
         return Objective("balanced", stated, balance=_balance(queries, alone))
     # The root of a mean is smallest where the total is, and one unit needs no balance.
@@ -172,21 +172,6 @@ def _balance(queries: LinearQueries, alone: Callable[[Sequence[int]], float]) ->
         for place in places:
             factors[place] = _short(1 / total) if total > 0 else Fraction(1)
     return tuple(factors)
-
-
-def _wanted(
-    queries: LinearQueries, errors: Sequence[Amount] | Mapping[str, Amount] | None
-) -> tuple[Fraction | None, ...] | None:
-    """The error that each answer may have: as the caller says, or else the queries; None where nobody wants any."""
-    if errors is None:
-        return queries.errors if any(queries.errors) else None
-    if not isinstance(errors, Mapping):
-        return _one_each(errors, queries, "errors", "wanted error")
-    for name in errors:
-        if name not in queries.names:
-            advice = did_you_mean(str(name), queries.names)
-            raise UnsupportedCombination(f"an error is wanted for {name!r}, which is no query; {advice}".rstrip("; "))
-    return tuple(exact_amount(errors[name], "wanted error") if name in errors else None for name in queries.names)
 
 
 def _error_weights(wanted: tuple[Fraction | None, ...], bounds: NDArray[np.float64]) -> tuple[Fraction, ...]:
@@ -213,12 +198,3 @@ def _left_over(needed: float, bound: float) -> Fraction:
 def _short(number: float) -> Fraction:
     """A positive number to six digits, however small: errors of squares are of the fourth power of what is squared."""
     return Fraction(f"{number:.{_SIGNIFICANT_DIGITS - 1}e}")
-
-
-def _one_each(amounts: Sequence[Amount], queries: LinearQueries, argument: str, what: str) -> tuple[Fraction, ...]:
-    require(amounts, (Sequence, np.ndarray), argument, f"give a list with one {what} for each query")
-    if len(amounts) != queries.count:
-        raise UnsupportedCombination(
-            f"there is one {what} for each of {queries.count:,} queries, found {len(amounts):,}"
-        )
-    return tuple(exact_amount(amount, what) for amount in amounts)

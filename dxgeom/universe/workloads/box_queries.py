@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from types import NoneType
-from typing import Final, TypeAlias, final
+from typing import ClassVar, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import WHOLE, require, require_exact
+from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.numeric.sealed import Sealed, cached_property, canonical_digest, seal
-from dxgeom.universe.decimals import acceptable
+from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
-from dxgeom.universe.workloads.counts import Box
+from dxgeom.universe.workloads.constructors import Box
+from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column, require_columns
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -28,7 +27,7 @@ _OF_A_POLICY: Final = "give the universe of a policy, policy.universe"
 
 @final
 @dataclass(frozen=True, eq=False)
-class BoxQueries(Sealed):
+class BoxQueries(Counts):
     """How many records lie in each of K boxes, over a universe of any size; no weights are laid out.
 
     ``columns``: the values of each attribute that some box restricts, in the policy's order, rising by its place.
@@ -37,6 +36,10 @@ class BoxQueries(Sealed):
     alike. ``errors`` (K,): the root mean squared error that each count may have, None for any. ``records``: their
     public number, where it is stated.
     """
+
+    form: ClassVar = "boxes"
+    one: ClassVar = "box"
+    several: ClassVar = "boxes"
 
     universe: Universe
     columns: tuple[Groups, ...] = field(repr=False)
@@ -59,12 +62,7 @@ class BoxQueries(Sealed):
         sizes = np.array(self.sizes, dtype=np.int64)
         inside = proper and bool(np.all((self.lower >= 0) & (self.lower < self.upper) & (self.upper <= sizes)))
         _require(inside, "a box runs from a place inside to one beyond it, among each attribute's values")
-        given = self.importance or ()
-        fits = len(given) in (0, len(self.lower)) and all(map(acceptable, given))
-        _require(fits, "'importance' has one positive number for each box, from 1e-30 to 1e30, or is left out")
-        wanted = [one for one in self.errors if one is not None]
-        fits = len(self.errors) in (0, len(self.lower)) and all(one > 0 for one in wanted)
-        _require(fits, "'errors' has one positive number or None for each box, or is left out")
+        self.require_proper_aims()
 
     @classmethod
     def of(
@@ -83,16 +81,8 @@ class BoxQueries(Sealed):
         count may have, None for any.
         Raises: UnsupportedCombination for an unknown attribute, or codes outside or in the wrong order; TooLarge.
         """
-        require(universe, Universe, "universe", _OF_A_POLICY)
+        said = cls.said(universe, importance, errors, records)
         require(boxes, Iterable, "boxes", "list mappings from attributes to their codes, such as [{'age': (0, 5)}]")
-        require(importance, (list, tuple, NoneType), "importance", "give an integer or Fraction for each box")
-        require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
-        _require(records is None or records > 0, "'records' is a positive whole number, or left out")
-        require(errors, (list, tuple, NoneType), "errors", "give an integer, a Fraction or None for each box")
-        for name, stated in (("importance", importance), ("errors", errors)):
-            for one in stated or ():
-                if one is not None:
-                    require_exact(one, name)
         asked = list(boxes)
         for box in asked:
             require(box, Mapping, "boxes", "a box is a mapping such as {'age': (0, 5)}")
@@ -105,9 +95,7 @@ class BoxQueries(Sealed):
                 pair = isinstance(codes, (list, tuple)) and len(codes) == 2 and all(isinstance(c, WHOLE) for c in codes)
                 _require(pair, f"two codes say where a box lies along {shown(name)}, found {codes}")
                 lower[row, place[name]], upper[row, place[name]] = codes
-        costs = None if importance is None else tuple(map(Fraction, importance))
-        wanted = tuple(None if one is None else Fraction(one) for one in errors or ())
-        return cls(universe, columns, lower, upper, costs, wanted, records)
+        return cls(universe, columns, lower, upper, *said)
 
     @classmethod
     def prefixes(cls, universe: Universe, attribute: str) -> BoxQueries:

@@ -137,6 +137,13 @@ def together(universe: Universe, spans: Sequence[Spans]) -> BoxQueries:
     return BoxQueries(universe, columns, np.concatenate(lower), np.concatenate(upper))
 
 
+def boxes_of_tables(universe: Universe, tables: Sequence[WeightTable]) -> BoxQueries:
+    """The boxes that the queries of these tables count, each in its place. Raises: UnsupportedCombination; TooLarge."""
+    found = together(universe, [spans_of(one) for one in tables])
+    order = np.argsort(np.concatenate([one.queries for one in tables]), kind="stable")
+    return replace(found, lower=found.lower[order], upper=found.upper[order])
+
+
 def boxes_of(queries: LinearQueries) -> BoxQueries:
     """The same counts as boxes, in their order, called by their ends; what is said of importance and errors is kept.
 
@@ -148,13 +155,8 @@ def boxes_of(queries: LinearQueries) -> BoxQueries:
     moved = any(one.per_record for one in queries.rounding)
     if queries.derived or moved or any(unit != 1 for unit in queries.units):
         raise UnsupportedCombination("only counts are answered as boxes, not sums, means or shares")
-    tables = over_layout(queries.tables, universe).tables
-    found = together(universe, [spans_of(one) for one in tables])
-    order = np.argsort(np.concatenate([one.queries for one in tables]), kind="stable")
     return replace(
-        found,
-        lower=found.lower[order],
-        upper=found.upper[order],
+        boxes_of_tables(universe, over_layout(queries.tables, universe).tables),
         importance=queries.importance,
         errors=queries.errors if any(queries.errors) else (),
         records=queries.records,

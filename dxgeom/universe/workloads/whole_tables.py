@@ -7,20 +7,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import NoneType
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import WHOLE, require, require_exact
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.numeric.sealed import cached_property, canonical_digest
-from dxgeom.universe.decimals import acceptable
+from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import WeightTables
 from dxgeom.universe.wording import did_you_mean, shown
-from dxgeom.universe.workloads.counts import groups_of
+from dxgeom.universe.workloads.constructors import groups_of
+from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column, require_columns
 
 MOST_TABLES: Final = 200_000
@@ -28,12 +26,11 @@ MOST_TABLES: Final = 200_000
 MOST_CELLS_READ: Final = 1 << 26
 """In one table, for queries that look at its attributes together."""
 _EVERYBODY: Final = "all records"
-_OF_A_POLICY: Final = "give the universe of a policy, policy.universe"
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class MarginalQueries:
+class MarginalQueries(Counts):
     """Counts in every cell of some marginal tables, of a universe of any size.
 
     ``columns``: of each attribute that some table is over, rising by its place, the values that are told apart.
@@ -41,6 +38,10 @@ class MarginalQueries:
     ``importance`` (tables,): what squared errors in a table count; None for all alike. ``errors`` (tables,): the root
     mean squared error that its answers may have, None for any. ``records``: their public number, where it is stated.
     """
+
+    form: ClassVar = "tables"
+    one: ClassVar = "table"
+    several: ClassVar = "tables"
 
     universe: Universe
     columns: tuple[Groups, ...] = field(repr=False)
@@ -50,6 +51,7 @@ class MarginalQueries:
     records: int | None = None
 
     def __post_init__(self) -> None:
+        seal(self)
         _require(
             self.universe.listed is None, "whole tables of counts are over attributes, not over a table of records"
         )
@@ -62,14 +64,7 @@ class MarginalQueries:
         _require(rising, "a table is over different attributes")
         few = [one.column for one in self.columns if len(one.words) < 2]
         _require(not few, f"an attribute of one value tells nothing: leave out {', '.join(map(shown, few))}")
-        fits = self.importance is None or (
-            len(self.importance) == len(self.attribute_sets) and all(map(acceptable, self.importance))
-        )
-        _require(fits, "'importance' has one positive number for each table, from 1e-30 to 1e30, or is left out")
-        fits = len(self.errors) in (0, len(self.attribute_sets)) and all(
-            one is None or acceptable(one) for one in self.errors
-        )
-        _require(fits, "'errors' has one positive number, from 1e-30 to 1e30, or None for each table, or is left out")
+        self.require_proper_aims()
         if len(self.attribute_sets) > MOST_TABLES:
             raise TooLarge(f"at most {MOST_TABLES:,} tables are asked for at once, found {len(self.attribute_sets):,}")
 
@@ -91,11 +86,7 @@ class MarginalQueries:
         answers may have, None for any.
         Raises: UnsupportedCombination for an unknown or repeated attribute, or a group listed twice; TooLarge.
         """
-        require(universe, Universe, "universe", _OF_A_POLICY)
-        require(importance, (list, tuple, NoneType), "importance", "give an integer or Fraction for each table")
-        require(errors, (list, tuple, NoneType), "errors", "give an integer, a Fraction or None for each table")
-        require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
-        _require(records is None or records > 0, "'records' is a positive whole number, or left out")
+        said = cls.said(universe, importance, errors, records)
         if ways is not None and math.comb(len(universe.names), ways if isinstance(ways, int) else 0) > MOST_TABLES:
             raise TooLarge(f"at most {MOST_TABLES:,} tables are asked for at once")
         named = groups_of(universe, groups, ways)
@@ -108,13 +99,7 @@ class MarginalQueries:
         columns = tuple(groups_of_column(universe, axis, universe.attributes[axis].columns[0]) for axis in axes)
         place = {axis: number for number, axis in enumerate(axes)}
         asked = tuple(tuple(sorted(place[axis_of[name]] for name in group)) for group in named)
-        for one in (importance or ()), (errors or ()):
-            for number in one:
-                if number is not None:
-                    require_exact(number, "importance" if one is importance else "errors")
-        costs = None if importance is None else tuple(map(Fraction, importance))
-        wanted = () if errors is None else tuple(None if one is None else Fraction(one) for one in errors)
-        return cls(universe, columns, asked, costs, wanted, records)
+        return cls(universe, columns, asked, *said)
 
     @classmethod
     def read_for(cls, tables: WeightTables, universe: Universe, records: int | None) -> MarginalQueries:
@@ -153,6 +138,11 @@ class MarginalQueries:
         return sum(map(math.prod, self.shapes))
 
     @property
+    def each(self) -> int:
+        """How many tables."""
+        return len(self.attribute_sets)
+
+    @property
     def classes(self) -> dict[int, NDArray[np.int64]]:
         """Of each attribute that is looked at, by its place in the universe, the class of every value."""
         return {one.axis: one.codes for one in self.columns}
@@ -166,14 +156,14 @@ class MarginalQueries:
         """What each of ``columns`` is called."""
         return tuple(one.title for one in self.columns)
 
-    def name(self, place: int) -> str:
-        """The name of one table."""
-        return self.names[place]
-
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What each table is called."""
         return tuple(", ".join(self.titles(table)) or _EVERYBODY for table in range(len(self.attribute_sets)))
+
+    def place(self, name: str) -> int:
+        """As :meth:`table`."""
+        return self.table(name)
 
     def table(self, name: str | Sequence[str]) -> int:
         """The place of a table, by its name or the columns that it is over, in any order.

@@ -16,15 +16,14 @@ from reference.policy_of_ranges import policy_of_ranges
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.parts import box_candidates as linear_boxes
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.objective import Objective
+from dxgeom.universe.workloads import spans
 from dxgeom.universe.workloads.box_queries import BoxQueries
-from dxgeom.universe.workloads.spans import Spans
 
 HALF = Fraction(1, 2)
 DOSES = """
@@ -118,17 +117,17 @@ def test_boxes_that_were_found_wrongly_are_held_against_the_weights(monkeypatch,
     queries = dx.LinearQueries.boxes(policy.universe, [{"a0": (2, 4), "a1": (1, 3)}, {"a0": (1, 3)}])
     if as_matrix:
         queries = dx.LinearQueries.from_matrix(queries.names, queries.tables.matrix(), policy.universe)
-    right = linear_boxes.spans_of
+    right = spans.spans_of
 
     def wrong(table):
-        spans = right(table)
-        return Spans(
-            spans.axes, spans.lower + [change[0], 0][: len(spans.axes)], spans.upper + [change[1], 0][: len(spans.axes)]
+        found = right(table)
+        return spans.Spans(
+            found.axes, found.lower + [change[0], 0][: len(found.axes)], found.upper + [change[1], 0][: len(found.axes)]
         )
 
     sensitivity = sensitivity_of(policy.compile(), queries)
     assert counted_boxes(sensitivity).count == 2
-    monkeypatch.setattr(linear_boxes, "spans_of", wrong)
+    monkeypatch.setattr(spans, "spans_of", wrong)
     with pytest.raises(TooLarge, match="other weights"):
         counted_boxes(sensitivity)
 

@@ -1,60 +1,98 @@
-"""Private counts in whole tables, as arrays, and what is known of their errors."""
+"""Private counts in whole tables and in very many boxes, as arrays, and what is known of their errors."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, final
+from itertools import islice
+from typing import Any, ClassVar, Final, Generic, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require_level
 from dxgeom.mechanisms.linear.bars import normal_quantile
-from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, NoisyTables
-from dxgeom.numeric.columns import Columns
+from dxgeom.mechanisms.parts.counts_with_noise import NoisyTables
+from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
+from dxgeom.numeric.columns import Columns, plain_columns
 from dxgeom.planner.answers.cells import CellTable, joined, rows_of
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.unknown import Unknown
+from dxgeom.universe.workloads.box_queries import BoxQueries
+from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _LEFT_TO_ROUNDING: Final = 1e-3
-_LISTED: Final = 100_000
+_MOST_CELLS: Final = 100_000
 """The cells of more are not written out: they are kept in the ledger, and here as arrays."""
+_MOST_BOXES: Final = 20_000
+"""Likewise boxes."""
+_FIRST: Final = 100
+"""Of those the first are."""
+Asked = TypeVar("Asked", bound=Counts)
+Answered = TypeVar("Answered")
 
 
-@final
 @dataclass(frozen=True, eq=False)
-class MarginalAnswers(ShownAnswers):
-    """What a mechanism answered to whole tables of counts at a spend; ``exact``: as whole numbers over divisors."""
+class AnswersInParts(ShownAnswers, ABC, Generic[Asked, Answered]):
+    """What a mechanism answered to ``queries`` at a spend: ``exact``, as it was drawn. ``slack``: by what intervals are
+    wider, where answers are float64 functions of that, which round it once more."""
 
-    never_joint = "intervals of whole tables are each cell's own: leave joint out"
-    no_numbers = Unknown(
-        "whole tables have numbers for each of their cells", "take release['age, sex'], or to_arrow('age, sex')"
-    )
+    slack: ClassVar[float] = 1.0
 
-    mechanism: CountsWithNoise
-    exact: NoisyTables = field(repr=False)
+    mechanism: LatticeNoise[Any]
+    queries: Asked
+    exact: Answered = field(repr=False)
     spent: Fraction
     records: int | None
 
     @property
-    def queries(self) -> MarginalQueries:
-        """What was asked."""
-        return self.mechanism.queries
-
-    @property
     def names(self) -> tuple[str, ...]:
-        """What each table is called: the columns that it is over."""
+        """What each table, or box, is called."""
         return self.queries.names
 
     @property
     def question_fingerprint(self) -> str:
         return self.queries.fingerprint
+
+    @cached_property
+    def rmse(self) -> NDArray[np.float64]:
+        """(each,): root mean squared error of a box, or of each cell of a table, rounding to the lattice included."""
+        return np.asarray(np.sqrt(self.mechanism.mean_squares(self.spent)))
+
+    @property
+    def biases(self) -> NDArray[np.float64]:
+        return np.zeros(self.queries.each)
+
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(each,): an error is at most this with probability *at least* ``level``, each on its own: noise by the
+        quantile of normal numbers, or the tails of sums of Laplace numbers; and rounding, of which one part in a
+        thousand of what is missed is left to the tails of sums of bounded numbers (Hoeffding).
+
+        Raises: UnsupportedCombination for ``joint``, and unless 0 < level < 1.
+        """
+        self.require_joint(joint=joint)
+        require_level(level)
+        left = (1 - level) * _LEFT_TO_ROUNDING
+        factor = normal_quantile(level + left) if self.mechanism.normal else tail_factor(level + left)
+        # Three times the variance of a rounding is the square of the most that it can be.
+        rounding = math.sqrt(2 * math.log(2 / left) * 3 * self.mechanism.rounding_part)
+        return np.asarray(np.sqrt(self.mechanism.variances) * (factor / float(self.spent) + rounding) * self.slack)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MarginalAnswers(AnswersInParts[MarginalQueries, NoisyTables]):
+    """Whole tables of counts, as whole numbers over divisors."""
+
+    never_joint = "intervals of whole tables are each cell's own: leave joint out"
+    no_numbers = Unknown(
+        "whole tables have numbers for each of their cells", "take release['age, sex'], or to_arrow('age, sex')"
+    )
 
     @property
     def by_name(self) -> Mapping[str, NDArray[np.float64]]:
@@ -68,20 +106,6 @@ class MarginalAnswers(ShownAnswers):
         """
         place = self.queries.table(name)
         return self.exact.counts(place).reshape(self.queries.shapes[place])
-
-    @cached_property
-    def rmse(self) -> NDArray[np.float64]:
-        """(tables,): root mean squared error of each cell of each table, rounding to the lattice included."""
-        return np.asarray(np.sqrt(self.mechanism.mean_squares(self.spent)))
-
-    @property
-    def biases(self) -> NDArray[np.float64]:
-        return np.zeros(len(self.names))
-
-    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
-        """(tables,): each cell's error is at most this with probability *at least* ``level``, each on its own."""
-        self.require_joint(joint=joint)
-        return half_widths_of(self.mechanism, self.spent, level)
 
     def cells(self, level: float = 0.95) -> list[CellTable]:
         """Every table with the values of its columns in words."""
@@ -124,14 +148,14 @@ class MarginalAnswers(ShownAnswers):
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         self.require_joint(joint=joint)
-        titles = self.queries.column_titles if self.queries.count <= _LISTED else ()
+        titles = self.queries.column_titles if self.queries.count <= _MOST_CELLS else ()
         values = {title: list(one.words) for title, one in zip(titles, self.queries.columns, strict=False)}
         return {"tables": self.as_dicts(level), "values": values, "level": float(level)}
 
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Every table ready for JSON: its cells as whole numbers over one divisor, None where there are more than
         100,000 in all, which the ledger keeps."""
-        listed = self.queries.count <= _LISTED
+        listed = self.queries.count <= _MOST_CELLS
         widths, errors = self.half_widths(level).tolist(), self.rmse.tolist()
         return [
             {
@@ -146,18 +170,51 @@ class MarginalAnswers(ShownAnswers):
         ]
 
 
-def half_widths_of(mechanism: CountsWithNoise | BoxMechanism, spend: Fraction, level: float) -> NDArray[np.float64]:
-    """(K,): noise by the quantile of normal numbers, or the tails of sums of Laplace numbers; and rounding, of which
-    one part in a thousand of what is missed is left to the tails of sums of bounded numbers (Hoeffding).
+@final
+@dataclass(frozen=True, eq=False)
+class BoxAnswers(AnswersInParts[BoxQueries, tuple[float, ...]]):
+    """Counts in boxes, in their order."""
 
-    Raises: UnsupportedCombination unless 0 < level < 1.
-    """
-    require_level(level)
-    left = (1 - level) * _LEFT_TO_ROUNDING
-    factor = normal_quantile(level + left) if mechanism.normal else tail_factor(level + left)
-    # Three times the variance of a rounding is the square of the most that it can be.
-    rounding = math.sqrt(2 * math.log(2 / left) * 3 * mechanism.rounding_part)
-    return np.asarray(np.sqrt(mechanism.variances) * (factor / float(spend) + rounding))
+    slack = 1 + 1e-9
+    never_joint = "intervals of boxes are each count's own: leave joint out"
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        return np.array(self.exact)
+
+    @property
+    def by_name(self) -> Mapping[str, float]:
+        """Every count by its box's name."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        """A row for each box, or for the one of that name: its name, the count, its interval and error.
+
+        Raises: UnsupportedCombination for ``joint``, or an unknown box.
+        """
+        self.require_joint(joint=joint)
+        place = 0 if query is None else self.queries.place(query)
+        chosen = slice(None) if query is None else slice(place, place + 1)
+        values, widths = self.values[chosen], self.half_widths(level)[chosen]
+        return {
+            "name": [*self.names[chosen]],
+            "value": values,
+            "low": values - widths,
+            "high": values + widths,
+            "rmse": self.rmse[chosen],
+        }
+
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        del level
+        return (("boxes", "agree: what two have in common is the same"),)
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        self.require_joint(joint=joint)
+        table = plain_columns(self.columns(level))
+        rows = [dict(zip(table, row, strict=True)) for row in islice(zip(*table.values(), strict=True), _MOST_BOXES)]
+        if self.queries.count > _MOST_BOXES:
+            return {"boxes": None, "first": rows[:_FIRST], "count": self.queries.count, "level": float(level)}
+        return {"boxes": rows, "level": float(level)}
 
 
 def tail_factor(level: float) -> float:

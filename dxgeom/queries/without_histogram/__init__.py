@@ -1,1 +1,0 @@
-"""Queries files over universes too large to count every possible record: whole tables of counts, read and written."""
