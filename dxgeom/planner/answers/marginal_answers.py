@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise, NoisyTables
+from dxgeom.mechanisms.parts.table_mechanism import NoisyTables, TableMechanism
 from dxgeom.numeric.columns import Columns
 from dxgeom.planner.answers.cells import CellTable, joined, rows_of
 from dxgeom.planner.answers.shown_answers import ShownAnswers
@@ -37,7 +37,7 @@ class MarginalAnswers(ShownAnswers):
         "whole tables have numbers for each of their cells", "take release['age, sex'], or to_arrow('age, sex')"
     )
 
-    mechanism: CountsWithNoise
+    mechanism: TableMechanism
     exact: NoisyTables = field(repr=False)
     spent: Fraction
     records: int | None
@@ -146,7 +146,7 @@ class MarginalAnswers(ShownAnswers):
         ]
 
 
-def half_widths_of(mechanism: CountsWithNoise | BoxMechanism, spend: Fraction, level: float) -> NDArray[np.float64]:
+def half_widths_of(mechanism: TableMechanism | BoxMechanism, spend: Fraction, level: float) -> NDArray[np.float64]:
     """(K,): noise by the quantile of normal numbers, or the tails of sums of Laplace numbers; and rounding, of which
     one part in a thousand of what is missed is left to the tails of sums of bounded numbers (Hoeffding).
 

@@ -16,7 +16,7 @@ from dxgeom.audit.covariance_audit import audit_covariance
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.gaussian.program import best_covariance
 from dxgeom.mechanisms.parts.bases import uneven_distances, weighed_pairs
-from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, KroneckerMechanism, maps_of
+from dxgeom.mechanisms.parts.table_mechanism import KRONECKER, TableMechanism, maps_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 MarginalQueries = dx.universe.MarginalQueries
@@ -61,7 +61,7 @@ def loads(mechanism):
     records = list(itertools.product(*map(range, queries.universe.shape)))
     precisions = []
     for number in range(mechanism.family.count):
-        members, spreads = mechanism.family.members_of(number), mechanism.blocks.table(number, mechanism.scales)
+        members, spreads = mechanism.family.members_of(number), mechanism.coordinates.table(number, mechanism.scales)
         maps = maps_of(mechanism.family, mechanism.bases, number)
         wide = reduce(np.kron, maps, np.ones((1, 1)))
         whole = wide * np.broadcast_to(spreads, [one.shape[1] for one in maps]).ravel()
@@ -171,7 +171,7 @@ def test_noise_that_is_too_small_missing_or_along_other_bases_is_refused():
     scales, bases = mechanism.scales, mechanism.bases
 
     def made(own=scales, along=bases):
-        return KroneckerMechanism(KRONECKER, mechanism.metric, mechanism.queries, along, own)
+        return TableMechanism(KRONECKER, mechanism.metric, mechanism.queries, own, along)
 
     assert made().fingerprint == mechanism.fingerprint
     assert made(scales * 2).fingerprint != mechanism.fingerprint
