@@ -320,5 +320,5 @@ def proved(name: str, space: MarginalSpace, scales: NDArray[np.float64], bases: 
 
     Raises: CertificateRefused where they are too small; TooLarge; UnsupportedCombination.
     """
-    made = TableMechanism(name, space.sensitivity.metric, space.queries, scales, bases)
+    made = TableMechanism(name, space.sensitivity.metric, space.queries, bases, scales)
     return parts_in_answers(made, space.sensitivity, space.boxes)

@@ -140,8 +140,8 @@ class TableMechanism(LatticeNoise[NoisyTables]):
     name: str
     metric: VerifiedMetric = field(repr=False)
     queries: MarginalQueries = field(repr=False)
+    bases: Bases = field(repr=False)
     scales: NDArray[np.float64] = field(repr=False)
-    bases: Bases = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         freeze_arrays(self, "scales")

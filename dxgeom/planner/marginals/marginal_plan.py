@@ -65,7 +65,7 @@ def plan_tables(
     if along is not None:
         bound = max(bound, along.bound)
         if KRONECKER in kinds:
-            built[KRONECKER] = TableMechanism(KRONECKER, metric, queries, along.spreads, along.bases)
+            built[KRONECKER] = TableMechanism(KRONECKER, metric, queries, along.bases, along.spreads)
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
     bound *= privacy_measure_of(metric.privacy).least_mean_square * CAUTION
@@ -87,7 +87,7 @@ def plan_of_scales(
     Raises: as :func:`plan_tables`, CertificateRefused where they do not hide what the metric protects.
     """
     _kinds_of(metric, mechanism)
-    built = TableMechanism(mechanism, metric, queries, scales, bases)
+    built = TableMechanism(mechanism, metric, queries, bases, scales)
     losses = {mechanism: _loss(built, costs_of(queries, len(queries.attribute_sets)), objective == "max")}
     return _plan(metric, queries, objective, built, losses, 0.0)
 
@@ -163,7 +163,7 @@ def _mechanism(
     scales = normal if kind == NORMAL else scales_of_laplace(question, worst)
     if np.any(scales > 0):
         scales = enlarged(question.family, distance_bounds, scales, kind == NORMAL)
-    return TableMechanism(kind, metric, queries, scales)
+    return TableMechanism(kind, metric, queries, (), scales)
 
 
 def _loss(mechanism: TableMechanism, costs: NDArray[np.float64], worst: bool) -> float:
