@@ -171,7 +171,7 @@ def test_noise_that_is_too_small_missing_or_along_other_bases_is_refused():
     scales, bases = mechanism.scales, mechanism.bases
 
     def made(own=scales, along=bases):
-        return TableMechanism(KRONECKER, mechanism.metric, mechanism.queries, own, along)
+        return TableMechanism(KRONECKER, mechanism.metric, mechanism.queries, along, own)
 
     assert made().fingerprint == mechanism.fingerprint
     assert made(scales * 2).fingerprint != mechanism.fingerprint
@@ -185,6 +185,23 @@ def test_noise_that_is_too_small_missing_or_along_other_bases_is_refused():
             made(along=wrong)
     with pytest.raises(CertificateRefused):  # vectors of other lengths are other noise
         made(along=(bases[0] / 2, bases[1], None))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_vectors_so_short_that_what_they_hide_overflows_are_refused():
+    """The inverse of 129 vectors is taken in slices, of which numbers as large as these leave nothing but NaN."""
+    own = dx.Policy.from_dict(
+        {
+            "policy": "a long line",
+            "privacy": "concentrated",
+            "budget": 100,
+            "universe": {"attributes": {"sex": {"values": ["f", "m"]}, "age": {"range": [0, 129], "step": 1}}},
+            "rules": [{"change": "sex", "epsilon": 1}, {"change": "age", "epsilon": "0.2", "per": 1}],
+        }
+    )
+    queries, bases = MarginalQueries.of(own.universe, [["sex"], ["age"]]), (None, np.eye(129) * 2.0**-1022)
+    with pytest.raises(CertificateRefused, match="does not hide"):
+        TableMechanism(KRONECKER, own.compile(), queries, bases, np.full(131, 100.0))
 
 
 @pytest.mark.parametrize("seed", range(6))
