@@ -38,6 +38,7 @@ OLD: Final = {
         }.items()
         for name in names.split()
     },
+    "dxgeom.mechanisms.parts.KroneckerMechanism": "dxgeom.mechanisms.parts.TableMechanism",
     "dxgeom.report.adjacent_outputs_picture": "dxgeom.lab.adjacent_outputs_picture",
     "dxgeom.report.shadows_picture": "dxgeom.report.projections_picture",
     "dxgeom.disclosure.told": "dxgeom.disclosure.disclosed_loss",

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
@@ -271,7 +271,7 @@ def blocks_with_noise(mechanism: LatticeNoise[Any]) -> dict[int, NoisyBlock]:
     return found
 
 
-def _of_tables(mechanism: CountsWithNoise, number: int) -> CountedBlock:
+def _of_tables(mechanism: TableMechanism, number: int) -> CountedBlock:
     """Sets of attributes; the same again, in Laplace noise, for differences of two."""
     family, merged, axes = mechanism.family, mechanism.queries.classes, sorted(mechanism.queries.classes)
     members = family.members_of(number % family.count)

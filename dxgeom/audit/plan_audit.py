@@ -37,7 +37,7 @@ from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.components import components_of
 from dxgeom.metrics.metric import Metric
@@ -80,7 +80,7 @@ def require_answers(mechanism: AdditiveMechanism, records: NDArray[Any], measure
     _require_nothing_else(shown, [records, -measured])
 
 
-def require_tables(mechanism: CountsWithNoise, noisy: Mapping[int, NoisyBlock], change: RandomChange) -> None:
+def require_tables(mechanism: TableMechanism, noisy: Mapping[int, NoisyBlock], change: RandomChange) -> None:
     """The same of whole tables of counts; and that they are those counts, but for noise. Raises: CertificateRefused."""
     cells = _cells(mechanism, change)
 
@@ -226,7 +226,7 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
     """Raises: CertificateRefused; TooLarge, UnsupportedCombination where there is no second route."""
     if isinstance(mechanism, AdditiveMechanism):
         normal = mechanism.law is not None and mechanism.law.concentrated
-    elif isinstance(mechanism, CountsWithNoise | BoxMechanism):
+    elif isinstance(mechanism, TableMechanism | BoxMechanism):
         normal = mechanism.normal
     else:
         raise UnsupportedCombination(
@@ -252,7 +252,7 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
     return [f"answers show of records only their numbers with noise{counted}: driven exactly; {MISSED}", hidden]
 
 
-def _numbers_stated(mechanism: AdditiveMechanism | CountsWithNoise | BoxMechanism) -> tuple[int | None, ...]:
+def _numbers_stated(mechanism: AdditiveMechanism | TableMechanism | BoxMechanism) -> tuple[int | None, ...]:
     """Of records, where a release is for just so many."""
     if not isinstance(mechanism, AdditiveMechanism):
         return (mechanism.queries.records,)

@@ -15,11 +15,11 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, QueryChange
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, proved_along
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL
 from dxgeom.mechanisms.parts.table_candidates import marginal_space, proved
+from dxgeom.mechanisms.parts.table_mechanism import KRONECKER
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.law import NoiseLaw
@@ -140,7 +140,7 @@ def _along_bases(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMecha
         raise Wrong("DX305", "mechanism.law", f"the 'kind' of this is {ALONG}")
     scales = floats_of(law["scales"], "mechanism.law.scales")
     with refused_as("DX306", "mechanism.law"):
-        return proved_along(marginal_space(sensitivity, None, worst=False), bases, scales)
+        return proved(KRONECKER, marginal_space(sensitivity, None, worst=False), scales, bases)
 
 
 def _in_boxes(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanism:

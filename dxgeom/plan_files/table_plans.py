@@ -6,8 +6,7 @@ from typing import Any, Final, Literal, final
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
+from dxgeom.mechanisms.parts.table_mechanism import KRONECKER, Bases, TableMechanism
 from dxgeom.plan_files.codec import Codec
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, QueriesPart, Rational
 from dxgeom.plan_files.laws import bases_data, bases_of, scales_data, scales_of
@@ -62,9 +61,9 @@ class TablePlanDocument(BaseModel):
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 
 
-def _noise_data(mechanism: CountsWithNoise) -> dict[str, Any]:
+def _noise_data(mechanism: TableMechanism) -> dict[str, Any]:
     data: dict[str, Any] = {"name": mechanism.name, "scales": scales_data(mechanism.scales)}
-    if isinstance(mechanism, KroneckerMechanism):
+    if mechanism.name == KRONECKER:
         data["bases"] = bases_data(mechanism.bases)
     return data
 

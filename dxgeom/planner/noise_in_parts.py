@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import NoisyTables
 from dxgeom.mechanisms.parts.factors import Factor, Tree
+from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import spend_for

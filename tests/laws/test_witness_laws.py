@@ -20,9 +20,15 @@ from dxgeom.errors import CertificateRefused, DxgeomError
 from dxgeom.mechanisms.linear import containment
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.parts.basis_mechanism import has_uneven_attributes, kronecker_gaussian, proved_along
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
-from dxgeom.mechanisms.parts.table_candidates import marginal_gaussian, marginal_laplace, marginal_space, proved
+from dxgeom.mechanisms.parts.table_candidates import (
+    has_uneven_attributes,
+    kronecker_gaussian,
+    marginal_gaussian,
+    marginal_laplace,
+    marginal_space,
+    proved,
+)
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.boxes.choosing import sought
 from dxgeom.planner.candidates import names
@@ -92,8 +98,8 @@ def structured(policy, queries):
                 found[name] = lambda other, name=name, scales=scales: proved(name, other_space(space, other), scales)
         if concentrated and has_uneven_attributes(space):
             known = kronecker_gaussian(space).mixing.measured
-            found["kronecker-gaussian"] = lambda other: proved_along(
-                other_space(space, other), known.bases, known.scales
+            found["kronecker-gaussian"] = lambda other: proved(
+                "kronecker-gaussian", other_space(space, other), known.scales, known.bases
             )
     if BoxCandidates(sensitivity, None, worst=False).boxes:
         boxes = counted_boxes(sensitivity)

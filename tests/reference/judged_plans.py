@@ -14,8 +14,8 @@ import numpy as np
 import dxgeom as dx
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.quantile_plan import QUANTILES
 from dxgeom.policy.source.yaml_tree import folder_with
@@ -86,7 +86,7 @@ class Judge:
         """The errors told are those of the noise, rounding to the lattice and biases included."""
         ideal = np.zeros(len(taken)) if law is None else np.einsum("kj,jl,kl->k", taken, law.second_moment, taken)
         ideal *= mechanism.shares**2
-        if isinstance(mechanism, CountsWithNoise):
+        if isinstance(mechanism, TableMechanism):
             ends = np.cumsum([np.prod(one, dtype=int) for one in mechanism.queries.shapes])[:-1]
             ideal = np.array([one.max() for one in np.split(ideal, ends)])
         rounding = 0.3 * (taken**2).sum(axis=1).max(initial=0)

@@ -59,9 +59,9 @@ def known_parts(made):
 def _part(made, number):
     along = _along(made, number)
     matrix = _rows(made, along)
-    if made.along:
-        maps = [_map(made.along[place], made.queries.sizes[place]) for place in along]
-        spreads = made.blocks.table(number, made.scales)
+    if made.bases:
+        maps = [_map(made.bases[place], made.queries.sizes[place]) for place in along]
+        spreads = made.coordinates.table(number, made.scales)
         wide = np.broadcast_to(spreads, [one.shape[1] for one in maps]).ravel()
         image = reduce(np.kron, maps, np.ones((1, 1))) * wide
         return Part(matrix, None, np.linalg.inv(image @ image.T))

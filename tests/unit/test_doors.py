@@ -169,7 +169,7 @@ def test_planning_queries_loads_only_what_plans_these():
         "rooms = ('engines', 'ledger.ledger', 'planner.tasks.task_plan', 'planner.noise_in_parts', "
         "'planner.quantile_plan', "
         "'planner.marginals.marginal_plan', 'planner.releases.answer_once', 'mechanisms.quantiles.choice',"
-        " 'mechanisms.parts.basis_mechanism',"
+        " 'mechanisms.parts.basis_program',"
         " 'mechanisms.synthetic', 'mechanisms.selection', 'audit'); "
         "found = (heavy | {f'dxgeom.{room}' for room in rooms}) & set(sys.modules); "
         "beside = ('dxgeom.lab.', 'dxgeom.learning.'); "

@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,8 +170,21 @@ class MeasuredNumbers(Closed):
     part, in counts, from which all of it can be made again.
     """
 
-    metric: VerifiedMetric
-    scales: NDArray[np.float64]
+    if TYPE_CHECKING:  # dataclass fields could not take the place of real properties
+
+        @property
+        def metric(self) -> VerifiedMetric:
+            """Whose distances it hides."""
+
+        @property
+        def scales(self) -> NDArray[np.float64]:
+            """Of each part, in counts."""
+
+        @property
+        def bases(self) -> tuple[NDArray[np.float64] | None, ...]:
+            """Of each attribute, where noise is along such."""
+    else:
+        bases = ()
 
     @property
     @abstractmethod
@@ -192,11 +205,6 @@ class MeasuredNumbers(Closed):
     @abstractmethod
     def law(self) -> NoiseLaw:
         """One and the same object each time."""
-
-    @property
-    def bases(self) -> tuple[NDArray[np.float64] | None, ...]:
-        """Of each attribute, where noise is along such."""
-        return ()
 
     @property
     def trees(self) -> tuple[tuple[int, ...], ...]:
@@ -272,6 +280,7 @@ class IntegerMixing(Closed):
                 "answers take whole multiples of noise over positive whole numbers or Fractions, one each"
             )
         object.__setattr__(self, "divisors", tuple(map(Fraction, self.divisors)))
+        _ = self.measured.blocks, self.measured.law  # worked out of what was proved, now
 
     @cached_property
     def digest(self) -> str:

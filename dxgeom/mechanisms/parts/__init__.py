@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.mechanisms.parts.basis_mechanism import (
-        KroneckerMechanism as KroneckerMechanism,
+    from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism as BoxMechanism
+    from dxgeom.mechanisms.parts.table_candidates import (
         has_uneven_attributes as has_uneven_attributes,
         kronecker_gaussian as kronecker_gaussian,
     )
-    from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism as BoxMechanism
     from dxgeom.mechanisms.parts.table_mechanism import TableMechanism as TableMechanism
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -24,10 +24,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.geometry.inverse import inverse_enclosure
-from dxgeom.mechanisms.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.distance_bounds import parts_of
-from dxgeom.mechanisms.parts.counts_with_noise import CellErrors
-from dxgeom.mechanisms.parts.tables import SetFamily
+from dxgeom.mechanisms.parts.tables import CellErrors, SetFamily
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
@@ -235,6 +233,8 @@ def weighed_pairs(distances: ValueDistances) -> WeighedPairs:
 
     Raises: CertificateRefused.
     """
+    from dxgeom.mechanisms.gaussian.program import best_covariance  # not before it is needed: most plans have no basis
+
     onto, own = _centred_basis(distances.size), distances
     points = (onto[own.first] - onto[own.second]) / own.distances[:, None]
     found = best_covariance(np.vstack([points, onto / (own.distances.max() * _FAR)]), onto)

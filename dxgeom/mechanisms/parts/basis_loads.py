@@ -43,7 +43,8 @@ class Loads:
 
     def largest(self, spreads: NDArray[np.float64]) -> float:
         """By how much the largest load is above what is allowed, at these ``spreads`` (coordinates,), *rounded up*; ∞
-        where something that a record can move has no noise. At most 1: the metric is honoured.
+        where something that a record can move has no noise, no number where float64 cannot tell. At most 1: the metric
+        is honoured.
 
         Spreads are positive in every residual that a record can move, else 0.
         """
@@ -52,7 +53,8 @@ class Loads:
             return math.inf
         noisy = spreads > 0
         rates = np.where(noisy, 1 / np.where(noisy, spreads, 1.0) ** 2 * (1 + 2.0**-50), 0.0)
-        return max((part for part in self._parts(rates)), default=0.0)
+        # What overflows is not a number, which this keeps and no comparison accepts.
+        return float(np.max([0.0, *self._parts(rates)]))
 
     @property
     def protected(self) -> NDArray[np.bool_]:

@@ -23,9 +23,8 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds
 from dxgeom.mechanisms.parts.bases import Blocks, TurnedShifts, ValueDistances, WeighedPairs, cell_errors, weighed_pairs
 from dxgeom.mechanisms.parts.basis_loads import Loads
-from dxgeom.mechanisms.parts.counts_with_noise import CellErrors
 from dxgeom.mechanisms.parts.program import BudgetedRates, Budgets, least_cost_rates
-from dxgeom.mechanisms.parts.tables import SetFamily
+from dxgeom.mechanisms.parts.tables import CellErrors, SetFamily
 
 _TURNS: Final = 6
 _TURNS_TO_THE_WORST: Final = 20

@@ -16,19 +16,24 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.contract.mechanism import Answer
 from dxgeom.mechanisms.contract.readers import CountedTables, TableReader
-from dxgeom.mechanisms.linear.mixing import Summing, lattice_step
+from dxgeom.mechanisms.linear.mixing import Block, MeasuredNumbers, Summing, lattice_step
 from dxgeom.mechanisms.parts.factors import Factor
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import Closed, cached_property
+from dxgeom.numeric.sealed import cached_property
 
 FAR: Final = 400
 """Sums of exponentials beyond this have a chance below e⁻¹⁰⁰."""
 LEAST_ROOM: Final = 2**31
 """So many records, or people, there may be at least, whatever the noise."""
 _ROOM: Final = 2**61
+_MOST_LAWS: Final = 1 << 14
 
 
 def interleaved(drawn: NDArray[Any], shapes: Sequence[tuple[int, int]]) -> NDArray[Any]:
@@ -40,13 +45,12 @@ def interleaved(drawn: NDArray[Any], shapes: Sequence[tuple[int, int]]) -> NDArr
     return np.asarray(split.transpose(order).reshape([groups * inner for groups, inner in shapes]))
 
 
-class LatticeNoise(TableReader[Answer], Closed):
+class LatticeNoise(TableReader[Answer], MeasuredNumbers):
     """Noise of ``scales``, in counts, on numbers made of whole tables; each noisy number is rounded to a lattice.
 
-    Whoever has one has the proof that it hides what ``metric`` protects: it is made when this is.
+    Whoever has one has the proof that it hides what ``metric`` protects: it is made when this is. Answers to linear
+    queries are made of the same numbers, rounded to the lattice of :attr:`steps_per_count`.
     """
-
-    scales: NDArray[np.float64]
 
     @property
     @abstractmethod
@@ -61,28 +65,17 @@ class LatticeNoise(TableReader[Answer], Closed):
     if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
 
         @property
+        def metric(self) -> VerifiedMetric:
+            """That it honours."""
+
+        @property
         def factors(self) -> tuple[Factor, ...]:
             """How each attribute of :attr:`codes` is measured, rising by its place."""
 
     @property
     @abstractmethod
-    def codes(self) -> Mapping[int, NDArray[np.int64]]:
-        """Of each attribute looked at, by its place in the universe, which of the told values every value is."""
-
-    @property
-    @abstractmethod
     def noisy(self) -> Sequence[int]:
         """The parts with noise, by their numbers, rising."""
-
-    @property
-    def along(self) -> tuple[NDArray[np.float64] | None, ...]:
-        """Of each attribute its basis, where noise is along such."""
-        return ()
-
-    @property
-    def trees(self) -> tuple[tuple[int, ...], ...]:
-        """Of each attribute, where noise is in boxes, into how many each level of its tree splits, none for a line."""
-        return ()
 
     @property
     def drawn_parts(self) -> Sequence[int]:
@@ -108,6 +101,25 @@ class LatticeNoise(TableReader[Answer], Closed):
         of a law, in lattice steps, one after the other."""
         for number in self.drawn_parts:
             yield (number, *self.law_of(number, float(self.step)))
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        axes, each = list(self.codes), [self.sums_of(number) for number in self.noisy]
+        return tuple(Block(tuple(axes[place] for place in sums), tuple(sums.values())) for sums in each)
+
+    @cached_property
+    def law(self) -> NoiseLaw:
+        """Raises: TooLarge."""
+        step = float(lattice_step(self.scales))
+        if not self.normal:
+            return LaplaceNoise(np.repeat(self.scales[list(self.noisy)] / step, [block.size for block in self.blocks]))
+        laws: list[NoiseLaw] = []
+        for number in self.noisy:
+            law, draws = self.law_of(number, step)
+            if len(laws) + draws > _MOST_LAWS:
+                raise TooLarge(f"noise in more than {_MOST_LAWS:,} groups of siblings is not laid out")
+            laws += [law] * draws
+        return ProductNoise(tuple(laws))
 
     @cached_property
     def _table_of(self) -> Mapping[tuple[int, ...], tuple[int, tuple[int, ...]]]:

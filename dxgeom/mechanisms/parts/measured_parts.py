@@ -8,35 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
-from dxgeom.mechanisms.linear.mixing import (
-    Block,
-    FirstLessSecond,
-    IntegerMixing,
-    MeasuredNumbers,
-    Siblings,
-    Summing,
-    lattice_step,
-)
+from dxgeom.mechanisms.linear.mixing import Block, FirstLessSecond, IntegerMixing, Siblings, Summing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.factors import Factor, Tree
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.mechanisms.parts.scales import SHARES
-from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.composed import ProductNoise
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.round_laws import LaplaceNoise
-from dxgeom.numeric.sealed import cached_property
 
-_MOST_LAWS: Final = 1 << 14
 MOST_ENTRIES: Final = 1 << 25
 """How noise reaches answers is not laid out beyond so many numbers."""
 _LARGEST: Final = 2.0**61
@@ -52,60 +37,6 @@ class AskedBoxes(NamedTuple):
     upper: NDArray[np.int64]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class PartsMeasurement(MeasuredNumbers):
-    """What ``made`` measures; it has proved its scales when it was made."""
-
-    made: LatticeNoise[Any]
-
-    def __post_init__(self) -> None:
-        if LatticeNoise not in type(self.made).__mro__:
-            raise CertificateRefused(
-                f"noise in parts is proved by the mechanisms of this package, found a {type(self.made).__name__}"
-            )
-        _ = self.blocks, self.law  # worked out of what was proved, now
-
-    @property
-    def metric(self) -> VerifiedMetric:  # type: ignore[override]
-        return self.made.metric
-
-    @property
-    def scales(self) -> NDArray[np.float64]:  # type: ignore[override]
-        return self.made.scales
-
-    @property
-    def bases(self) -> tuple[NDArray[np.float64] | None, ...]:
-        return self.made.along
-
-    @property
-    def trees(self) -> tuple[tuple[int, ...], ...]:
-        return self.made.trees
-
-    @property
-    def codes(self) -> Mapping[int, NDArray[np.int64]]:
-        return self.made.codes
-
-    @cached_property
-    def blocks(self) -> tuple[Block, ...]:
-        axes, each = list(self.codes), [self.made.sums_of(number) for number in self.made.noisy]
-        return tuple(Block(tuple(axes[place] for place in sums), tuple(sums.values())) for sums in each)
-
-    @cached_property
-    def law(self) -> NoiseLaw:
-        """Raises: TooLarge."""
-        made, step = self.made, float(lattice_step(self.scales))
-        if not made.normal:
-            return LaplaceNoise(np.repeat(self.scales[list(made.noisy)] / step, [block.size for block in self.blocks]))
-        laws: list[NoiseLaw] = []
-        for number in made.noisy:
-            law, draws = made.law_of(number, step)
-            if len(laws) + draws > _MOST_LAWS:
-                raise TooLarge(f"noise in more than {_MOST_LAWS:,} groups of siblings is not laid out")
-            laws += [law] * draws
-        return ProductNoise(tuple(laws))
-
-
 def parts_in_answers(
     made: LatticeNoise[Any], sensitivity: Sensitivity, boxes: Sequence[AskedBoxes]
 ) -> AdditiveMechanism:
@@ -116,11 +47,10 @@ def parts_in_answers(
     """
     if not made.noisy:
         return without_noise(made.name, sensitivity)
-    measured = PartsMeasurement(made)
-    each = zip(_divisors(made, boxes), sensitivity.queries.steps, strict=True)
-    divisors = tuple(one * own * measured.steps_per_count for one, own in each)
-    numerators = _numerators(made, measured.blocks, boxes)
-    return AdditiveMechanism(made.name, sensitivity, measured.law, IntegerMixing(numerators, divisors, measured))
+    law, each = made.law, zip(_divisors(made, boxes), sensitivity.queries.steps, strict=True)
+    divisors = tuple(one * own * made.steps_per_count for one, own in each)
+    mixing = IntegerMixing(_numerators(made, made.blocks, boxes), divisors, made)
+    return AdditiveMechanism(made.name, sensitivity, law, mixing)
 
 
 def _divisors(made: LatticeNoise[Any], boxes: Sequence[AskedBoxes]) -> list[int]:

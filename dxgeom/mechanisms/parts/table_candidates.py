@@ -1,4 +1,4 @@
-"""Noise for whole tables of counts as a candidate of plans: normal in residuals, or Laplace in tables.
+"""Noise for whole tables of counts as a candidate of plans: normal in residuals or along bases, or Laplace in tables.
 
 Which queries are whole tables of counts, and of what: read from their weights, whatever wrote them. The parts of whole
 tables of counts that noise is added to: residuals, or tables; with the proof of its scales.
@@ -20,6 +20,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, distance_bounds_of
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, tables_over
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.parts.bases import ValueDistances, uneven_distances
 from dxgeom.mechanisms.parts.loads import enlarged
 from dxgeom.mechanisms.parts.measured_parts import AskedBoxes, parts_in_answers
 from dxgeom.mechanisms.parts.scales import (
@@ -29,7 +30,7 @@ from dxgeom.mechanisms.parts.scales import (
     best_gaussian_scales,
     scales_of_laplace,
 )
-from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+from dxgeom.mechanisms.parts.table_mechanism import KRONECKER, Bases, TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, SetFamily, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.mechanisms.shapes.strategy_program import outgrows_a_search
@@ -289,7 +290,35 @@ def _with_marginal_scales(name: str, space: MarginalSpace, scales: NDArray[np.fl
     return proved(name, space, wider)
 
 
-def proved(name: str, space: MarginalSpace, scales: NDArray[np.float64]) -> AdditiveMechanism:
-    """The mechanism with these very scales. Raises: CertificateRefused where they are too small; TooLarge."""
-    made = TableMechanism(name, space.sensitivity.metric, space.queries, space.question, scales)
+def kronecker_gaussian(space: MarginalSpace) -> AdditiveMechanism:
+    """Normal noise in residuals, along bases of their attributes.
+
+    Guarantee: as :class:`TableMechanism`; answers agree with each other, exactly.
+    Raises: TooLarge, CertificateRefused; UnsupportedCombination where the metric counts pure privacy.
+    """
+    from dxgeom.mechanisms.parts.basis_program import KroneckerQuestion  # not before it is needed
+
+    if not has_uneven_attributes(space):
+        raise TooLarge("every attribute's values are equally far apart: marginal-gaussian is the best there is")
+    found = KroneckerQuestion(
+        space.family, space.distance_bounds, _uneven_attributes(space), space.costs, space.worst
+    ).best()
+    return proved(KRONECKER, space, found.spreads, found.bases)
+
+
+def has_uneven_attributes(space: MarginalSpace) -> bool:
+    """Whether the values of some attribute of the tables are not all equally far apart."""
+    return any(one is not None for one in _uneven_attributes(space))
+
+
+def _uneven_attributes(space: MarginalSpace) -> tuple[ValueDistances | None, ...]:
+    return uneven_distances(space.sensitivity.metric.metric, space.shape, space.tables.classes)
+
+
+def proved(name: str, space: MarginalSpace, scales: NDArray[np.float64], bases: Bases = ()) -> AdditiveMechanism:
+    """The mechanism with these very scales, along these ``bases`` where it is along such.
+
+    Raises: CertificateRefused where they are too small; TooLarge; UnsupportedCombination.
+    """
+    made = TableMechanism(name, space.sensitivity.metric, space.queries, bases, scales)
     return parts_in_answers(made, space.sensitivity, space.boxes)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +171,13 @@ def _keys(sets: NDArray[np.int64], attributes: int) -> NDArray[np.int64]:
     for column in sets.T:
         keys = keys * attributes + column
     return keys
+
+
+class CellErrors(NamedTuple):
+    """(tables,): the ``mean`` of the variances of a table's cells, and the largest, at spend 1."""
+
+    mean: NDArray[np.float64]
+    most: NDArray[np.float64]
 
 
 @final

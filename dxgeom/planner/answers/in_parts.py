@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require_level
 from dxgeom.mechanisms.linear.bars import normal_quantile
-from dxgeom.mechanisms.parts.counts_with_noise import NoisyTables
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
+from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
 from dxgeom.numeric.columns import Columns, plain_columns
 from dxgeom.planner.answers.cells import CellTable, joined, rows_of
 from dxgeom.planner.answers.shown_answers import ShownAnswers

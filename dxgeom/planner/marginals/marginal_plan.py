@@ -12,12 +12,10 @@ from dxgeom.mechanisms.contract.readers import require_own_records
 from dxgeom.mechanisms.gaussian.mechanism import CAUTION
 from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, joint_distance_bounds_of
 from dxgeom.mechanisms.parts.bases import uneven_distances
-from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, Bases, KroneckerMechanism
 from dxgeom.mechanisms.parts.basis_program import FoundNoise, KroneckerQuestion
-from dxgeom.mechanisms.parts.counts_with_noise import CountsWithNoise
 from dxgeom.mechanisms.parts.loads import enlarged
 from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL, best_gaussian_scales, scales_of_laplace
-from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+from dxgeom.mechanisms.parts.table_mechanism import KRONECKER, Bases, TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.metrics.verification import VerifiedMetric
@@ -52,7 +50,7 @@ def plan_tables(
     best = best_gaussian_scales(question, worst)
     above = MarginalQuestion.under(family, promise.most, promise.presence, costs)
     bound = best.bound if promise.exact else best_gaussian_scales(above, worst).bound
-    built: dict[str, CountsWithNoise] = {
+    built: dict[str, TableMechanism] = {
         kind: _mechanism(kind, metric, queries, question, promise, np.sqrt(best.variances), worst)
         for kind in kinds
         if kind != KRONECKER
@@ -61,7 +59,7 @@ def plan_tables(
     if along is not None:
         bound = max(bound, along.bound)
         if KRONECKER in kinds:
-            built[KRONECKER] = KroneckerMechanism(KRONECKER, metric, queries, along.bases, along.spreads)
+            built[KRONECKER] = TableMechanism(KRONECKER, metric, queries, along.bases, along.spreads)
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
     bound *= privacy_measure_of(metric.privacy).least_mean_square * CAUTION
@@ -84,13 +82,8 @@ def plan_of_scales(
     Raises: as :func:`plan_tables`, CertificateRefused where they do not hide what the metric protects.
     """
     _kinds_of(metric, mechanism)
-    _, question = _question(metric, queries)
-    built: CountsWithNoise = (
-        KroneckerMechanism(mechanism, metric, queries, bases, scales)
-        if mechanism == KRONECKER
-        else TableMechanism(mechanism, metric, queries, question, scales)
-    )
-    losses = {mechanism: _loss(built, question.costs, objective == "max")}
+    built = TableMechanism(mechanism, metric, queries, bases, scales)
+    losses = {mechanism: _loss(built, queries.costs, objective == "max")}
     return Plan(TABLES, metric, queries, built, queries.records, decided=TriedNoise(objective, losses, lambda: 0.0))
 
 
@@ -151,10 +144,10 @@ def _mechanism(
     scales = normal if kind == NORMAL else scales_of_laplace(question, worst)
     if np.any(scales > 0):
         scales = enlarged(question.family, distance_bounds, scales, kind == NORMAL)
-    return TableMechanism(kind, metric, queries, question, scales)
+    return TableMechanism(kind, metric, queries, (), scales)
 
 
-def _loss(mechanism: CountsWithNoise, costs: NDArray[np.float64], worst: bool) -> float:
+def _loss(mechanism: TableMechanism, costs: NDArray[np.float64], worst: bool) -> float:
     if worst:
         return float((mechanism.variances * costs).max())
     return float(

@@ -33,7 +33,7 @@ from dxgeom.errors import CertificateRefused, PlanError
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import Classes, Cuts, DiagonalMixing, FirstLessSecond, Siblings
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.parts import counts_with_noise
+from dxgeom.mechanisms.parts import table_mechanism
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.differenced import DifferencedNormals
@@ -200,8 +200,8 @@ def test_averages_whose_parts_do_not_sum_to_one_are_seen(name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_noise_that_is_rounded_down_before_it_is_added_is_seen(name, monkeypatch):
-    right = counts_with_noise.put_together
-    monkeypatch.setattr(counts_with_noise, "put_together", lambda *given: np.asarray(right(*given) // 1009 * 1009))
+    right = table_mechanism.put_together
+    monkeypatch.setattr(table_mechanism, "put_together", lambda *given: np.asarray(right(*given) // 1009 * 1009))
     assert refused(name, loaded_plan(name).plan.mechanism, "shows more")
 
 

@@ -22,14 +22,16 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.mixing import Classes, DiagonalMixing, IntegerMixing, MeasuredNumbers
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.parts.basis_mechanism import kronecker_gaussian
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.mechanisms.parts.counts_with_noise import packed, unpacked
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
-from dxgeom.mechanisms.parts.measured_parts import PartsMeasurement
-from dxgeom.mechanisms.parts.table_candidates import marginal_gaussian, marginal_laplace, marginal_space
-from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+from dxgeom.mechanisms.parts.table_candidates import (
+    kronecker_gaussian,
+    marginal_gaussian,
+    marginal_laplace,
+    marginal_space,
+)
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism, packed, unpacked
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, SetFamily
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
@@ -129,8 +131,13 @@ def test_a_copy_from_another_process_is_as_read_only():
 
 @pytest.mark.parametrize("make", [marginal_laplace, marginal_gaussian, kronecker_gaussian])
 def test_blocks_and_law_are_worked_out_when_they_are_proved(make):
-    own = replace(make(marginal_space(sensitivity(CONCENTRATED), None, worst=False)).mixing.measured)
+    made = make(marginal_space(sensitivity(CONCENTRATED), None, worst=False))
+    own = replace(made.mixing.measured)
+    assert not {"blocks", "law"} & {*vars(own)}
+    mixing = replace(made.mixing, measured=own)
     assert {"blocks", "law"} <= {*vars(own)}
+    with pytest.raises(CertificateRefused, match="other noise"):
+        replace(made, mixing=mixing)
 
 
 # Classes
@@ -142,7 +149,7 @@ def test_blocks_and_law_are_worked_out_when_they_are_proved(make):
         Path,
         Tree,
         Classes,
-        PartsMeasurement,
+        BoxMechanism,
         TableMechanism,
         SetFamily,
         MarginalQuestion,
@@ -166,9 +173,10 @@ def test_numbers_that_are_only_said_to_be_measured_are_refused():
     own = good.mixing.measured
     liar = type("Liar", (), {name: getattr(own, name) for name in ("metric", "blocks", "codes", "steps_per_count")})()
     liar.law = LaplaceNoise(np.full(good.law.dimension, 1e-3))
-    MeasuredNumbers.register(type(liar))
-    with pytest.raises(CertificateRefused, match="nothing is proved here of such numbers"):
-        AdditiveMechanism(good.name, good.sensitivity, liar.law, replace(good.mixing, measured=liar))
+    for family in (MeasuredNumbers, LatticeNoise):
+        family.register(type(liar))
+        with pytest.raises(CertificateRefused, match="nothing is proved here of such numbers"):
+            AdditiveMechanism(good.name, good.sensitivity, liar.law, replace(good.mixing, measured=liar))
 
 
 def test_factors_and_box_mechanisms_that_are_only_said_to_be_such_are_refused():
@@ -177,9 +185,6 @@ def test_factors_and_box_mechanisms_that_are_only_said_to_be_such_are_refused():
     boxes = dx.universe.BoxQueries.of(POLICY.universe, [{"a0": (k, k + 1)} for k in range(4)])
     with pytest.raises(dx.errors.DxgeomError, match="a factor for each column"):
         BoxMechanism("boxes-laplace", POLICY.compile(), boxes, (liar,), np.array([0.0, 1.0]))
-    LatticeNoise.register(type(liar))
-    with pytest.raises(CertificateRefused, match="proved by the mechanisms of this package, found a Liar"):
-        PartsMeasurement(liar)
 
 
 @dataclass(frozen=True, eq=False)

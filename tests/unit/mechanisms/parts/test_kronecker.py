@@ -16,7 +16,7 @@ from dxgeom.audit.covariance_audit import audit_covariance
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.gaussian.program import best_covariance
 from dxgeom.mechanisms.parts.bases import uneven_distances, weighed_pairs
-from dxgeom.mechanisms.parts.basis_mechanism import KRONECKER, KroneckerMechanism, maps_of
+from dxgeom.mechanisms.parts.table_mechanism import KRONECKER, TableMechanism, maps_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 MarginalQueries = dx.universe.MarginalQueries
@@ -61,7 +61,7 @@ def loads(mechanism):
     records = list(itertools.product(*map(range, queries.universe.shape)))
     precisions = []
     for number in range(mechanism.family.count):
-        members, spreads = mechanism.family.members_of(number), mechanism.blocks.table(number, mechanism.scales)
+        members, spreads = mechanism.family.members_of(number), mechanism.coordinates.table(number, mechanism.scales)
         maps = maps_of(mechanism.family, mechanism.bases, number)
         wide = reduce(np.kron, maps, np.ones((1, 1)))
         whole = wide * np.broadcast_to(spreads, [one.shape[1] for one in maps]).ravel()
@@ -171,7 +171,7 @@ def test_noise_that_is_too_small_missing_or_along_other_bases_is_refused():
     scales, bases = mechanism.scales, mechanism.bases
 
     def made(own=scales, along=bases):
-        return KroneckerMechanism(KRONECKER, mechanism.metric, mechanism.queries, along, own)
+        return TableMechanism(KRONECKER, mechanism.metric, mechanism.queries, along, own)
 
     assert made().fingerprint == mechanism.fingerprint
     assert made(scales * 2).fingerprint != mechanism.fingerprint
@@ -185,6 +185,23 @@ def test_noise_that_is_too_small_missing_or_along_other_bases_is_refused():
             made(along=wrong)
     with pytest.raises(CertificateRefused):  # vectors of other lengths are other noise
         made(along=(bases[0] / 2, bases[1], None))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_vectors_so_short_that_what_they_hide_overflows_are_refused():
+    """The inverse of 129 vectors is taken in slices, of which numbers as large as these leave nothing but NaN."""
+    own = dx.Policy.from_dict(
+        {
+            "policy": "a long line",
+            "privacy": "concentrated",
+            "budget": 100,
+            "universe": {"attributes": {"sex": {"values": ["f", "m"]}, "age": {"range": [0, 129], "step": 1}}},
+            "rules": [{"change": "sex", "epsilon": 1}, {"change": "age", "epsilon": "0.2", "per": 1}],
+        }
+    )
+    queries, bases = MarginalQueries.of(own.universe, [["sex"], ["age"]]), (None, np.eye(129) * 2.0**-1022)
+    with pytest.raises(CertificateRefused, match="does not hide"):
+        TableMechanism(KRONECKER, own.compile(), queries, bases, np.full(131, 100.0))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -84,7 +84,7 @@ def require_as_by_hand(made):
     limit is used up."""
     used = largest_load(made)
     # Along bases what a record moves is in floats.
-    assert used <= 1 + (NEAR if made.along else 0)
+    assert used <= 1 + (NEAR if made.bases else 0)
     answers, owners = answers_of(made)
     most = np.zeros(len(made.variances))
     np.maximum.at(most, owners, least_variances(made, answers))
@@ -99,7 +99,7 @@ def test_planned_noise_uses_a_limit_up_and_has_the_errors_of_the_best_estimates(
     made = dx.plan(metric, queries, mechanism=kind).mechanism
     assert isinstance(made, LatticeNoise)
     # Along bases a record is taken to be the worst in each residual, one by one.
-    assert require_as_by_hand(made) > (0.5 if made.along else 1 - 1e-6)
+    assert require_as_by_hand(made) > (0.5 if made.bases else 1 - 1e-6)
 
 
 def recorded():
@@ -112,7 +112,7 @@ def in_parts(path):
     mechanism = dx.load_plan(path).mechanism
     if isinstance(mechanism, LatticeNoise):
         return mechanism
-    return getattr(getattr(getattr(mechanism, "mixing", None), "measured", None), "made", None)
+    return getattr(getattr(mechanism, "mixing", None), "measured", None)
 
 
 @pytest.mark.long

@@ -15,8 +15,7 @@ from scipy import stats
 
 import dxgeom as dx
 from dxgeom.mechanisms.contract.readers import TableReader
-from dxgeom.mechanisms.parts.counts_with_noise import packed, unpacked
-from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism, packed, unpacked
 from dxgeom.metrics.components import components_of
 from dxgeom.universe.people.people import SHARES
 from dxgeom.universe.people.shares import ShareCounter
