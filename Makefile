@@ -38,7 +38,8 @@ test-313: .venv-313/ready
 
 # What needs optional libraries; a test of theirs that cannot run is a failure here.
 test-extras: .venv-peers/ready
-	DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg,opendp,polars,sklearn,cvxpy,dp_accounting,python_calamine .venv-peers/bin/python -m pytest -m "needs and not long"
+	OMP_NUM_THREADS=1 DXGEOM_MUST_RUN=mbi,numba,deltalake,pyiceberg,opendp,polars,sklearn,cvxpy,dp_accounting,python_calamine \
+	  .venv-peers/bin/python -m pytest -n auto --dist worksteal -m "needs and not long"
 
 # What needs servers or a browser: PostgreSQL, Java and Chromium from the system's packages; a test that cannot run is a
 # failure here, too.

@@ -196,46 +196,46 @@ def test_the_smallest_distance_is_the_smallest_of_all(metric):
     assert smallest_distance(metric) == pytest.approx(off_diagonal.min(), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_differences_represent_every_generating_pair(metric, seed):
+def test_differences_represent_every_generating_pair(metric):
     """The twin lists the pairs one by one; the fast path goes by structure and distinct columns."""
-    values = np.random.default_rng(seed).integers(-3, 4, (3, metric.size))
-    values[:, np.random.default_rng(seed + 99).random(metric.size) < 0.3] = 1
-    expected: dict[tuple[int, ...], float] = {}
-    for block in metric.generating_pairs():
-        for i, j, bound in zip(block.first, block.second, block.bound, strict=True):
-            change = values[:, i] - values[:, j]
-            if change.any():
-                change = change if change[np.flatnonzero(change)[0]] > 0 else -change
-                key = tuple(change.tolist())
-                expected[key] = min(expected.get(key, np.inf), float(bound))
-    if any(bound == 0 for bound in expected.values()):
-        with pytest.raises(dxgeom.metrics.differences.UnboundedLoss):
-            generating_differences(metric, values)
-        return
-    rows, bounds = generating_differences(metric, values)
-    assert {tuple(row): bound for row, bound in zip(rows.tolist(), bounds.tolist(), strict=True)} == expected
+    for seed in range(5):
+        values = np.random.default_rng(seed).integers(-3, 4, (3, metric.size))
+        values[:, np.random.default_rng(seed + 99).random(metric.size) < 0.3] = 1
+        expected: dict[tuple[int, ...], float] = {}
+        for block in metric.generating_pairs():
+            for i, j, bound in zip(block.first, block.second, block.bound, strict=True):
+                change = values[:, i] - values[:, j]
+                if change.any():
+                    change = change if change[np.flatnonzero(change)[0]] > 0 else -change
+                    key = tuple(change.tolist())
+                    expected[key] = min(expected.get(key, np.inf), float(bound))
+        if any(bound == 0 for bound in expected.values()):
+            with pytest.raises(dxgeom.metrics.differences.UnboundedLoss):
+                generating_differences(metric, values)
+            continue
+        rows, bounds = generating_differences(metric, values)
+        assert {tuple(row): bound for row, bound in zip(rows.tolist(), bounds.tolist(), strict=True)} == expected
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_generating_pairs_bound_all_pairs(metric, seed):
+def test_generating_pairs_bound_all_pairs(metric):
     """The lemma that everything rests on: a map that obeys the generating pairs obeys all pairs."""
-    values = np.random.default_rng(seed).integers(-50, 51, metric.size)
-    constant = lipschitz(metric, values)
-    table = table_of(metric)
-    changes = np.abs(values[:, None] - values[None, :])
-    if constant == np.inf:
-        assert np.any((table == 0) & (changes > 0))
-        return
-    finite = np.isfinite(table)
-    assert np.all(changes[finite] <= constant * table[finite] * (1 + 1e-12) + 1e-9)
-    if constant > 0:
-        attained = [
-            abs(Fraction(int(values[i]) - int(values[j]))) / bound
-            for (i, j), bound in generating_pairs_of(metric).items()
-        ]
-        assert Fraction(constant) >= max(attained)
-        assert constant <= float(max(attained)) * (1 + 1e-12)
+    for seed in range(5):
+        values = np.random.default_rng(seed).integers(-50, 51, metric.size)
+        constant = lipschitz(metric, values)
+        table = table_of(metric)
+        changes = np.abs(values[:, None] - values[None, :])
+        if constant == np.inf:
+            assert np.any((table == 0) & (changes > 0))
+            continue
+        finite = np.isfinite(table)
+        assert np.all(changes[finite] <= constant * table[finite] * (1 + 1e-12) + 1e-9)
+        if constant > 0:
+            attained = [
+                abs(Fraction(int(values[i]) - int(values[j]))) / bound
+                for (i, j), bound in generating_pairs_of(metric).items()
+            ]
+            assert Fraction(constant) >= max(attained)
+            assert constant <= float(max(attained)) * (1 + 1e-12)
 
 
 def test_every_family_can_be_verified(metric):
@@ -253,41 +253,41 @@ def test_records_share_a_component_exactly_at_a_finite_distance(metric):
     assert components.count == len(np.unique(found))
 
 
-@pytest.mark.parametrize("parts", [2, 7])
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
-def test_a_part_of_a_metric_is_that_part_rounded_down(metric, parts):
-    first, second = (index.ravel() for index in np.meshgrid(np.arange(metric.size), np.arange(metric.size)))
-    part = divided(metric, parts)
-    whole, less = metric.distance(first, second), part.distance(first, second)
-    finite = np.isfinite(whole)
-    assert np.array_equal(finite, np.isfinite(less))
-    # Each is rounded down from the same exact distance, by less than this.
-    assert np.all(less[finite] * parts <= whole[finite] * (1 + 1e-14))
-    assert np.all(less[finite] * parts >= whole[finite] * SLACK)
-    assert verify(part, title="part", fingerprint="part", budget=F(1)).size == metric.size
+def test_a_part_of_a_metric_is_that_part_rounded_down(metric):
+    for parts in (2, 7):
+        first, second = (index.ravel() for index in np.meshgrid(np.arange(metric.size), np.arange(metric.size)))
+        part = divided(metric, parts)
+        whole, less = metric.distance(first, second), part.distance(first, second)
+        finite = np.isfinite(whole)
+        assert np.array_equal(finite, np.isfinite(less))
+        # Each is rounded down from the same exact distance, by less than this.
+        assert np.all(less[finite] * parts <= whole[finite] * (1 + 1e-14))
+        assert np.all(less[finite] * parts >= whole[finite] * SLACK)
+        assert verify(part, title="part", fingerprint="part", budget=F(1)).size == metric.size
 
 
-@pytest.mark.parametrize("apart", [1, 2, 3])
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
-def test_values_told_apart_are_nearest_along_a_generating_pair(metric, apart, monkeypatch):
+def test_values_told_apart_are_nearest_along_a_generating_pair(metric, monkeypatch):
     """What many values are told by, without a look at all pairs, is what all pairs say."""
-    classes = np.random.default_rng(apart).integers(0, apart, metric.size)
-    found = []
-    for listed in (4096, 0):
-        monkeypatch.setattr("dxgeom.mechanisms.linear.distance_bounds._MOST_VALUES", listed)
-        try:
-            found.append(distance_bounds_of(metric, (metric.size,), {0: classes}))
-        except TooLarge as refusal:
-            found.append(str(refusal))
-    by_pairs, by_steps = found
-    if isinstance(by_pairs, str):
-        assert by_steps == by_pairs
-        return
-    for exact, near in zip(by_pairs.least, by_steps.least, strict=True):
-        assert near == exact or SLACK * near <= exact <= near
-    for exact, near in zip(by_pairs.most, by_steps.most, strict=True):
-        assert near is None or exact is None or near >= exact * SLACK
-        assert exact is not None or near is None
+    for apart in (1, 2, 3):
+        classes = np.random.default_rng(apart).integers(0, apart, metric.size)
+        found = []
+        for listed in (4096, 0):
+            monkeypatch.setattr("dxgeom.mechanisms.linear.distance_bounds._MOST_VALUES", listed)
+            try:
+                found.append(distance_bounds_of(metric, (metric.size,), {0: classes}))
+            except TooLarge as refusal:
+                found.append(str(refusal))
+        by_pairs, by_steps = found
+        if isinstance(by_pairs, str):
+            assert by_steps == by_pairs
+            continue
+        for exact, near in zip(by_pairs.least, by_steps.least, strict=True):
+            assert near == exact or SLACK * near <= exact <= near
+        for exact, near in zip(by_pairs.most, by_steps.most, strict=True):
+            assert near is None or exact is None or near >= exact * SLACK
+            assert exact is not None or near is None
 
 
 def test_no_family_is_forgotten():

@@ -61,7 +61,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz"])
+@pytest.mark.parametrize("ending", ["csv", *(pytest.param(one, marks=pytest.mark.long) for one in ("tsv", "csv.gz"))])
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_cell_with_a_line_break_refuses_the_table(tmp_path, name, ending):
     path, text = tmp_path / f"a.{ending}", BROKEN[name]

@@ -84,6 +84,8 @@ TABLES: dict[str, Callable[[dict[str, list[str]], Path], Any]] = {
     "dict": lambda columns, _: columns,
     "sqlite": to_sqlite,
 }
+SHORT = ("csv", "arrow", "sqlite")
+"""Text, columns and a database: what the other tables are read by, too. All of them are tried where long tests run."""
 MISSING = {"epsilon": 1}
 KEYS: list[tuple[str, Any, dict[str, Any], list[str], list[str]]] = [
     ("trim", {"values": ["a", "b"]}, {"trim": True}, [" a", "b\t", "\u00a0a\u202f"], ["a", "b", "a"]),
@@ -176,7 +178,9 @@ KEYS: list[tuple[str, Any, dict[str, Any], list[str], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize(
+    "kind", [*SHORT, *(pytest.param(one, marks=pytest.mark.long) for one in TABLES if one not in SHORT)]
+)
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key[0])
 def test_a_key_means_the_same_in_every_table(key: Any, kind: str, tmp_path: Path) -> None:
     _, attribute, reading, cells, values = key
