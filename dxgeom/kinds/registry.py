@@ -14,6 +14,7 @@ KINDS: tuple[str, ...] = (
     "dxgeom.kinds.tasks:TASKS",
     "dxgeom.kinds.tasks:QUERIES",
     "dxgeom.kinds.selection:SELECT",
+    "dxgeom.kinds.distinct:DISTINCT",
     "dxgeom.kinds.synthesis:SYNTHESIZE",
     "dxgeom.kinds.synthesis:SMALL_DATABASE",
     "dxgeom.lab.kind:STATISTICS",

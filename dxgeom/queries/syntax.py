@@ -36,7 +36,7 @@ _WHERE: Final = "write 'where: 18 <= age < 65' beside it, with names of your own
 _ENDS: Final = "it is one person's number: write 'quantiles: column' with 'at: [0.05, 0.95]'"
 _FIRST: Final = "write a task, 'tasks: [{name: first, select: {best: column, top: 3}}]'"
 _SPREAD: Final = "write 'variance: column'; its root is the standard deviation"
-_DIFFERENT: Final = "a number of different values is not released: 'marginal: column' counts each listed value"
+_DIFFERENT: Final = "write a task, 'tasks: [{name: how many, distinct: column}]', of an attribute with listed values"
 OF_OTHER_LANGUAGES: Final[dict[str, str]] = {
     **dict.fromkeys(("group_by", "group by", "groupby", "group"), _BY),
     **dict.fromkeys(("filter", "having", "between", "if", "condition"), _WHERE),

@@ -49,6 +49,7 @@ FILES: Final = (
     "tasks, pure, fit linear",
     "tasks, pure, fit logistic",
     "tasks, pure, series",
+    "distinct, pure",
 )
 """One of each kind of question, and of some one whose number of records is private."""
 FAMILIES: Final = ("mwem", "small-database")

@@ -118,6 +118,7 @@ TASKED: list[tuple[str, dict[str, Any], Any]] = [
     ("SelectBody.where", {"select": {"best": "b"}}, "a > 1"),
     ("SelectBody.top", {"select": {"best": "b"}}, 2),
     ("SelectBody.law", {"select": {"best": "b"}}, "exponential"),
+    ("DistinctTaskSyntax.distinct", {"distinct": "b"}, {"of": "b", "where": "a > 1"}),
     ("SynthesizeTaskSyntax.synthesize", {"synthesize": {"workload": COUNT}}, {"workload": [{"marginal": "b"}]}),
     ("SynthesizeBody.workload", {"synthesize": {"workload": COUNT}}, [{"marginal": "b"}]),
     ("SynthesizeBody.rounds", {"synthesize": {"workload": COUNT}}, 1),

@@ -106,6 +106,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "queries": {"queries": [{"count": "true"}]},
     "select": {"select": {"best": "n", "by": "count"}},
     "select, the first two": {"select": {"best": "n", "top": 2, "law": "exponential"}},
+    "distinct": {"distinct": "w"},
     "synthesize": {"synthesize": {"workload": WORKLOAD, "rounds": 2}},
     "synthesize, at once": {"synthesize": {"workload": WORKLOAD, "rounds": 0}},
     "small_database": {"small_database": {"workload": WORKLOAD, "rows": 2}},
@@ -202,6 +203,7 @@ FITS: dict[str, Callable[[ByHand, Any], bool]] = {
         ("synthesize", "synthesize, at once"),
         lambda hand, answers: np.allclose(answers.values, workload_of(hand), atol=0.05),
     ),
+    "distinct": lambda hand, answers: answers.number == sum(hand.of(hand.w == word) > 0 for word in WORDS),
     "small_database": best_of_all_pairs,
     "statistics": lambda hand, answers: np.allclose(
         answers.values[-2:], [hand.of(hand.added), hand.of(hand.added**2)], atol=NEAR
@@ -218,6 +220,8 @@ def refusal(count: str, presence: bool, kind: str) -> str | None:
     """What a refusal says of a kind that cannot be released of such people; None where it can."""
     if kind == "fit, logistic" and count in IN_SHARES:
         return "people count once here" if count == "once" else "rows of people count in shares here"
+    if kind == "distinct" and count in IN_SHARES:
+        return "people are spread over their rows"
     if presence and kind == "median":
         return "blocks are not apart"
     private = presence and kind.split(",")[0] in ("select", "synthesize", "small_database")

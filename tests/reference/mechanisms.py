@@ -45,6 +45,7 @@ from dxgeom.learning.regression_totals import GRID, RegressionTotals, integer_to
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.composition import followed_by, in_parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.linear.distinct import distinct_count
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.time_series import series_mechanism
@@ -462,6 +463,12 @@ CASES = {
         third_place,
         lambda answer: float(answer.numbers[0]),
         lambda mechanism, spend: mechanism.scale(spend) + 0.5,
+    ),
+    "distinct count": histogram(
+        lambda: distinct_count(LINE, queries(np.eye(SIZE, dtype=np.int64))),
+        itself,
+        lambda answer: float((answer - SIZE) ** 2),
+        lambda mechanism, spend: mechanism.root_mean_square(spend) ** 2,
     ),
     "small database": histogram(
         lambda: small_database(LINE, queries(), 0.6),

@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 from dxgeom.kinds import registry
 from dxgeom.policy.source.text import PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping, Node, kind_of
+from dxgeom.queries.syntax import instead_of
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader
 from dxgeom.queries.tasks.well_formed import well_formed
 from dxgeom.universe.tasks.questions import AskedTask
 from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
-from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.wording import shown
 
 _BESIDE: Final = ("name", "share")
 
@@ -73,7 +74,7 @@ def _kind(node: Node, reader: TaskReader) -> TaskKind | None:
     told = f"found {' and '.join(found)}" if found else "found none of them"
     advice = "write each as a task of its own" if found else ""
     if not found and strangers:
-        advice = did_you_mean(strangers[0].text, tuple(known))
+        advice = instead_of(strangers[0].text, tuple(known))
     reader.note("DX230", node.span, f"{what}; {told}", advice)
     return None
 

@@ -67,6 +67,20 @@ class SelectTask(AskedTask):
 
 @final
 @dataclass(frozen=True, eq=False)
+class DistinctTask(AskedTask):
+    """How many of these groups somebody is in, a count each; ``called``: in words."""
+
+    word = "distinct"
+    called: str
+    groups: LinearQueries
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("distinct", self.called, self.groups.fingerprint)
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class SynthesisTask(AskedTask):
     """A table of synthetic records that answers a workload nearly as the real one does.
 

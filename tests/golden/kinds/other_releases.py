@@ -34,6 +34,7 @@ ACCOUNTS = {
     "boxes-laplace": "tables",
     "kronecker-gaussian": "bases",
     "series": "series",
+    "distinct count": "different values",
     "statistic, hull": "hull",
     "statistic, cylinders": "cylinders",
     "logistic regression": "arrays",

@@ -109,6 +109,7 @@ def recipes() -> Iterator[tuple[str, Recipe]]:
     yield from _boxes()
     yield from _quantiles()
     yield from _tasks()
+    yield from _distinct()
 
 
 def linear(asked: Any, **options: Any) -> Callable[[dx.Policy], Any]:
@@ -339,6 +340,14 @@ TASKS: dict[str, Any] = {
     "fit linear": {"fit": {"linear": "age", "by": ["sex", "ward"]}},
     "fit logistic": {"fit": {"logistic": "sex", "by": "age", "ridge": 2}},
 }
+
+
+def _distinct() -> Iterator[tuple[str, Recipe]]:
+    """Numbers of different values; people who are spread over their rows have none."""
+    task = {"name": "one", "distinct": {"of": ["sex", "ward"], "where": "age >= 2"}}
+    for variant in VARIANTS:
+        make = linear({"tasks": [task]}, spend="1/2")
+        yield f"distinct, {variant}", Recipe(make, lambda variant=variant: mixed_policy(variant))
 
 
 def _tasks() -> Iterator[tuple[str, Recipe]]:

@@ -107,6 +107,7 @@ TASK_VALUES: dict[str, st.SearchStrategy[Any]] = {
     "moments": st.one_of(st.sampled_from(("age", "pay")), st.just(["age", "pay"])),
     "degree": st.sampled_from((1, 2, 3, 9)),
     "products": st.lists(st.lists(st.sampled_from(("age", "pay")), min_size=1, max_size=3), min_size=1, max_size=2),
+    "distinct": st.one_of(BY_KEY["by"], st.fixed_dictionaries({"of": BY_KEY["by"], "where": BY_KEY["where"]})),
     "series": st.one_of(st.just(list(COLUMNS)), st.sampled_from(COLUMNS)),
 }
 TASK_WORDS = [kind.word for kind in task_kinds()]

@@ -117,7 +117,7 @@ def test_universes_without_a_histogram_weigh_records_one_query_at_a_time() -> No
     [
         ({"count": "true", "group_by": "sex"}, "write 'by: column'"),
         ({"max": "age"}, "write 'quantiles: column' with 'at: [0.05, 0.95]'"),
-        ({"count_distinct": "sex"}, "'marginal: column' counts each listed value"),
+        ({"count_distinct": "sex"}, "write a task, 'tasks: [{name: how many, distinct: column}]'"),
         ({"count": "true", "TOP": 3}, "select: {best: column, top: 3}"),
         ({"count": "true", "weights": "w"}, "write 'weight: column'"),
         ({"std": "age"}, "write 'variance: column'"),
