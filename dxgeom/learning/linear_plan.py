@@ -301,12 +301,13 @@ def plan_linear(
     *,
     ridge: Amount | None = None,
     mechanism: str = "auto",
+    thorough: bool = False,
 ) -> Plan:
     """A linear regression of the attribute ``label`` on ``features``, all others where they are left out.
 
     Args: ``policy``: what dx.load_policy gives, or what it compiles to. ``mechanism``: of the totals, a candidate of
     :func:`dxgeom.plan`; left out, the one of the least total squared error, with Gaussian noise among them where the
-    policy counts concentrated privacy.
+    policy counts concentrated privacy. ``thorough``: as for :func:`dxgeom.plan`.
     Guarantee: reads no data. Whatever the policy says of people, presence, values that are missing and attributes made
     of others holds here too: a fit is a release of linear queries.
     Raises: UnsupportedCombination; TooLarge for a universe of which no histogram can be made, as :func:`dxgeom.plan`.
@@ -315,9 +316,11 @@ def plan_linear(
     if metric.universe is None:
         raise UnsupportedCombination("a model is told from attributes, and this metric knows no records")
     kept = None if ridge is None else exact_amount(ridge, "ridge")
-    return linear_plan_of(
-        metric.universe, label, features, kept, lambda asked: plan(metric, asked, objective="mse", mechanism=mechanism)
-    )
+
+    def planned(asked: LinearQueries) -> Plan:
+        return plan(metric, asked, objective="mse", mechanism=mechanism, thorough=thorough)
+
+    return linear_plan_of(metric.universe, label, features, kept, planned)
 
 
 def linear_plan_of(

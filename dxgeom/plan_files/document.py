@@ -171,11 +171,11 @@ class PlanDocument(BaseModel):
     records: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
         description="The public number of records that error bars are for, where it was stated."
     )
-    spend: Rational | None = Field(description="The spend of a release, where it was stated with the plan.")
-    errors: list[ErrorPart] = Field(description="Each answer's error at spend 1; recomputed when the file is loaded.")
     search: Literal["full", "quick", "interrupted"] = Field(
         "full", description="How the search for noise ended; left out where all candidates were looked at."
     )
+    spend: Rational | None = Field(description="The spend of a release, where it was stated with the plan.")
+    errors: list[ErrorPart] = Field(description="Each answer's error at spend 1; recomputed when the file is loaded.")
     fingerprint: Digest = Field(description="What ledgers remember the plan's releases by.")
     digest: Digest = Field(description="SHA-256 of all other fields, in their order, as JSON without blanks.")
 

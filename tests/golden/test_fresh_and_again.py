@@ -47,7 +47,8 @@ def test_a_ledger_shows_what_was_shown_when_it_was_released(name, tmp_path):
         again = shown(*show, "text", *all_of_it).split("\n\n", 1)[1].splitlines()
         again = again if all_of_it else again[: len(again) - again[::-1].index("") - 1]
         assert again
-        assert not [line for line in again if line and line not in fresh]
+        # What shows the rest is another command.
+        assert not [line for line in again if line and line not in fresh and not line.endswith(" more: --all")]
     rows = [csv.DictReader(io.StringIO(shown(*words, "csv"))) for words in (release, show)]
     one, other = ([{column: row[column] for column in rows[0].fieldnames or ()} for row in each] for each in rows)
     assert one == other

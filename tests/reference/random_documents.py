@@ -41,17 +41,19 @@ WRONG: Drawn = st.sampled_from(
 """What stands where something else belongs."""
 LISTED_ROADS = [[f"n{k}", f"n{k + 1}"] for k in range(5)]
 OWN: dict[str, tuple[tuple[str, Drawn], ...]] = {
-    "words": (("values", st.just(["x", "y", "z"]) | st.just({"file": "words.txt"})),),
+    "words": (("values", st.sampled_from((["x", "y", "z"], {"file": "words.txt"}, {"letters": "A-C"}))),),
     "range": (
         ("range", st.sampled_from(([0, 4], ["1", 5]))),
         ("step", st.sampled_from((1, "2"))),
         ("whole", st.just(True)),
         ("clamp", st.sampled_from((True, [0, 9], ["-1", 9]))),
+        ("unit", st.just("years")),
     ),
     "bins": (
         ("bins", st.sampled_from(([0, 2, 4], ["0", 1.5, 7]))),
         ("whole", st.just(True)),
         ("clamp", st.sampled_from((True, [0, 9]))),
+        ("unit", st.just("days")),
     ),
     "dates": (("dates", st.just(["2024-01-01", "2024-01-22"])), ("step", st.sampled_from((7, "3")))),
     "plane": (
@@ -86,6 +88,12 @@ COMMON: tuple[tuple[str, Drawn], ...] = (
     ("as", st.sampled_from(("year", "quarter", "month", "weekday", "hour"))),
     ("prefix", st.sampled_from((1, "2"))),
     ("zone", st.sampled_from(("Europe/Berlin", "UTC", "America/New_York"))),
+    ("title", st.sampled_from(("The place", 7))),
+    ("labels", st.sampled_from(({"x": "an x"}, {"x": "one", "y": "one"}))),
+    ("name", st.sampled_from(("own", ["x", "y"]))),
+    ("words", st.sampled_from(({"ex": "x"}, {"ex": "x", "wy": "y"}))),
+    ("units", st.sampled_from(({"kg": 1, "g": "0.001"}, {"": 1}))),
+    ("written", st.sampled_from(("31.12.2025", ["12/31/2025 11:59 PM", "2025-12-31"]))),
 )
 """The keys that every attribute may have; some say nothing that goes with its kind."""
 KINDS = tuple(OWN)
@@ -182,7 +190,30 @@ DATASET: Drawn = st.fixed_dictionaries(
         "budget": st.sampled_from((2, "0.5", "none")),
     },
 )
+THOUSANDS: Drawn = st.sampled_from((".", ",", "'", "’", " ", "\xa0", "\u2009", "\u202f"))
+READING: Drawn = st.fixed_dictionaries(
+    {},
+    optional={
+        "separator": st.sampled_from((";", "tab")),
+        "quote": st.sampled_from(("'", "none")),
+        "encoding": st.sampled_from(("windows-1252", "latin")),
+        "header": st.sampled_from((2, "none")),
+        "names": st.just(["w", "r", "who", "at"]),
+        "sheet": st.just("Visits"),
+        "line_breaks": st.just(True),
+        "decimal": st.sampled_from((".", ",")),
+        "thousands": THOUSANDS,
+        "trim": st.just(True),
+        "case": st.just("fold"),
+        "missing": st.sampled_from((["n/a", "-"], ["x"])),
+        "ignore": st.sampled_from(({"line": ["total"]}, {"w": ["total"]})),
+    },
+)
 MORE: dict[str, Drawn] = {
+    "reading": READING
+    | THOUSANDS.map(lambda sign: {"thousands": sign})
+    | st.sampled_from(({"trim": True}, {"case": "fold"})),
+    "title": st.sampled_from(("Visits of a spring", 7)),
     "about": st.just("who was where"),
     "budget": st.sampled_from((1, "2.5")),
     "privacy": st.sampled_from(("pure", "concentrated")),
@@ -193,11 +224,12 @@ MORE: dict[str, Drawn] = {
 
 
 FITTING: dict[str, tuple[str, ...]] = {
-    "words": ("missing", "unlisted", "prefix"),
-    "range": ("missing", "from", "as"),
-    "bins": ("missing", "from", "as"),
-    "dates": ("missing", "zone"),
-    **dict.fromkeys(("plane", "globe", "graph", "regions"), ("missing",)),
+    "words": ("missing", "unlisted", "prefix", "title", "labels", "words"),
+    "range": ("missing", "from", "as", "title"),
+    "bins": ("missing", "from", "as", "title"),
+    "dates": ("missing", "zone", "title", "written"),
+    **dict.fromkeys(("plane", "globe", "regions"), ("missing", "title", "name")),
+    "graph": ("missing", "title"),
 }
 BOUNDS: dict[str, tuple[dict[str, Any], ...]] = {
     "words": (
@@ -230,6 +262,8 @@ def fitting(draw: st.DrawFn, kind: str) -> dict[str, Any]:
         found[key] = draw(dict(COMMON)[key])
     if "as" in found:
         found |= {"from": "elsewhere", "zone": draw(dict(COMMON)["zone"])}
+    elif kind in ("range", "bins") and draw(st.integers(0, 3)) == 0:
+        found["units"] = draw(dict(COMMON)["units"])
     return found
 
 
@@ -240,6 +274,8 @@ def sound(draw: st.DrawFn) -> dict[str, Any]:
     stated = {name: draw(fitting(kind)) for name, kind in zip("wr", kinds, strict=False)}
     some: list[dict[str, Any]] = [{"change": [*stated], "epsilon": draw(EPSILONS)}]
     some += [{"change": name, **draw(st.sampled_from(BOUNDS[kind]))} for name, kind in zip(stated, kinds, strict=True)]
+    if any(isinstance(one, dict) and one.get("values") == {"letters": "A-C"} for one in stated.values()):
+        some = some[:1]
     if all(one.get("missing") != "public" for one in stated.values()):
         whole: tuple[dict[str, Any], ...] = (
             {"presence": True},

@@ -80,6 +80,7 @@ def test_output_into_a_file_has_no_colours_and_survives_a_narrow_alphabet() -> N
         "plan",
         str(POLICIES / "clinic" / "policy.yaml"),
         str(POLICIES / "clinic" / "queries.yaml"),
+        "--all",
         PYTHONIOENCODING="ascii",
     )
     assert result.returncode == 0

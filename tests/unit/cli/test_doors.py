@@ -72,7 +72,7 @@ def test_what_divides_an_account_says_that_it_did_where_it_cannot_show_it(tmp_pa
     assert ended("ledger", "init", ledger, "--policy", POLICY).code == 0
     result = ended("ledger", "allot", ledger, "ana=1/4", "--policy", POLICY, way_out="full")
     assert (result.code, result.errors) == (1, NOT_SHOWN)
-    assert "allotment ana" in ended("ledger", "show", ledger).output
+    assert "allotment ana" in ended("ledger", "show", ledger, "--all").output
 
 
 UNANSWERED = """
@@ -82,10 +82,10 @@ def broken(*_):
 AdditiveMechanism.draw = broken
 """
 MISTAKEN = """
-from dxgeom.report import answers
+from dxgeom.report import short_release
 def broken(*_):
     raise RuntimeError("a mistake")
-answers.brief = broken
+short_release.answer_and_bar = broken
 """
 
 

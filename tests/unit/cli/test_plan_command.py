@@ -73,7 +73,9 @@ def test_the_ordinary_baseline_is_shown_at_the_same_spend() -> None:
 def test_a_mechanism_that_cannot_be_built_is_listed_with_the_reason(tmp_path: Path) -> None:
     queries = tmp_path / "queries.yaml"
     queries.write_text("queries:\n  - marginal: [sex, education]\n", encoding="utf-8")
-    result = CliRunner().invoke(app, ["plan", str(POLICIES / "adult" / "policy.yaml"), str(queries)])
+    result = CliRunner().invoke(
+        app, ["plan", str(POLICIES / "adult" / "policy.yaml"), str(queries), "--thorough", "--all"]
+    )
     assert result.exit_code == 0
     assert "hull not built: " in result.stdout
     refused = CliRunner().invoke(

@@ -48,7 +48,7 @@ def test_a_plan_file_is_released_for_what_it_says(plan_file, tmp_path):
     assert released["format"] == "dxgeom release 1"
     assert (released["spent"], released["remaining"]) == ("1/4", "3/4")
     assert released["plan_fingerprint"] == read(plan_file)["fingerprint"]
-    shown = run("release", plan_file, DATA, "--ledger", ledger, "--spend", "0.25")
+    shown = run("release", plan_file, DATA, "--ledger", ledger, "--spend", "0.25", "--all")
     assert shown.exit_code == 0
     assert "spent      0.25, remaining 0.5 of 1" in shown.stdout
 

@@ -19,7 +19,7 @@ budget: 3
 def test_the_table_is_followed_by_both_comparisons(tmp_path):
     (tmp_path / "policy.yaml").write_text(POLICY)
     (tmp_path / "queries.yaml").write_text("queries: [{marginal: [a]}]\n")
-    words = ["plan", str(tmp_path / "policy.yaml"), str(tmp_path / "queries.yaml")]
+    words = ["plan", str(tmp_path / "policy.yaml"), str(tmp_path / "queries.yaml"), "--all"]
     shown = CliRunner().invoke(app, words)
     assert shown.exit_code == 0, shown.output
     assert "\npure    at equal distances " in shown.output

@@ -46,7 +46,7 @@ def test_a_release_prints_its_entry_and_seal_and_can_be_asked_for_again(tmp_path
     assert again == first
     assert first["ledger"]["entry"] == 1
     seal = f"1:{first['ledger']['seal']}"
-    text = invoke(*asked, "--id", "monday").stdout
+    text = invoke(*asked, "--id", "monday", "--all").stdout
     assert f"our ledger.db, entry 1\nseal       {seal}\nrepeated   as it was at {first['time']}" in text
     assert invoke("ledger", "verify", str(tmp_path / "our ledger.db"), "--seal", seal).exit_code == 0
     other = invoke(*asked[:-1], "hull", "--id", "monday")

@@ -81,7 +81,7 @@ def test_auto_is_never_worse_than_any_candidate_and_never_below_the_bound(seed, 
 @pytest.mark.parametrize("count", [8, 9])
 def test_auto_is_never_worse_than_any_candidate_beyond_the_hull_either(count):
     metric = dx.verify_metric(distances(30, count))
-    chosen = choose(metric, random_queries(count, 30, count), search=dx.Search(coarse_facets=2_500))
+    chosen = choose(metric, random_queries(count, 30, count), search=dx.Search(coarse_facets=2_500), thorough=True)
     losses = {candidate.name: candidate.loss for candidate in chosen.candidates}
     assert losses["hull"] is None
     assert losses["coarse-hull"] is not None
@@ -130,12 +130,12 @@ def test_unknown_choices_are_refused_with_the_known_ones(choice):
 def test_planning_tells_what_it_builds_and_can_be_ended_there():
     metric, queries = dx.verify_metric(distances(40)), random_queries(4, 40)
     told = []
-    chosen = choose(metric, queries, progress=told.append)
+    chosen = choose(metric, queries, progress=told.append, thorough=True)
     assert [what for what in told if what in ALWAYS_BUILT] == list(ALWAYS_BUILT)
     facets = [what for what in told if what.startswith("hull: ")]
     assert facets
     assert all(what.endswith(" facets so far") for what in facets)
-    assert chosen.fingerprint == choose(metric, queries).fingerprint
+    assert chosen.fingerprint == choose(metric, queries, thorough=True).fingerprint
 
     class EndOfWork(Exception):
         pass
@@ -145,7 +145,7 @@ def test_planning_tells_what_it_builds_and_can_be_ended_there():
             raise EndOfWork
 
     with pytest.raises(EndOfWork):
-        choose(metric, queries, progress=ended)
+        choose(metric, queries, progress=ended, thorough=True)
 
 
 def test_a_hull_beyond_its_budget_is_skipped_with_the_reason():

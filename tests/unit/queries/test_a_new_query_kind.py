@@ -26,7 +26,7 @@ PROGRAM = textwrap.dedent(
         word = "twice"
         syntax = TwiceSyntax
 
-        def asked(self, node, value, columns, records):
+        def read(self, node, value, columns, records):
             chosen = columns.condition(value)
             return None if chosen is None else AskedQueries((f"twice {one_line(value)}",), (Fraction(2),), (chosen,))
 
