@@ -58,7 +58,10 @@ def release_screen(
     # To release again with --all would spend again.
     rest = _ALL if released.receipt is None else f"{released.receipt.command} {_ALL}"
     closing = [bars_in_words(parts) + _spent(released), *_by_rule(known, released.spent, rest)]
-    closing += [assumed if released.records is None else f"{assumed} {_PUBLIC}", *(f"▲ {in_full(one)}" for one in useless[:_MOST_NOTES])]
+    closing += [
+        assumed if released.records is None else f"{assumed} {_PUBLIC}",
+        *(f"▲ {in_full(one)}" for one in useless[:_MOST_NOTES]),
+    ]
     closing += [*_kept(released)]
     name = released.mechanism.account.policy_name if known is None else known.title
     labels = None if known is None else known.labels
