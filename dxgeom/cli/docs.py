@@ -21,7 +21,7 @@ def docs(page: PageArgument = None, output: FormatOption = Format.text) -> None:
       dxgeom docs policies | less
     """
     with refusals(output):
-        from dxgeom.starting.pages import page_text, page_titles
+        from dxgeom.starting.examples import page_text, page_titles
 
         if page is None:
             found = page_titles()

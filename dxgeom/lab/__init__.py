@@ -13,18 +13,14 @@ from dxgeom.doors import doors_of
 if TYPE_CHECKING:
     from dxgeom.lab.answer_plan import (
         ANSWERS as ANSWERS,
-        AnswerPlan as AnswerPlan,
         answer as answer,
         plan_answer as plan_answer,
     )
     from dxgeom.lab.data_sets import (
-        DataSetPolicy as DataSetPolicy,
         data_set_policy_from_dict as data_set_policy_from_dict,
     )
     from dxgeom.lab.dataset_space import (
-        DatabasePolicy as DatabasePolicy,
         DatasetSpace as DatasetSpace,
-        SmallGraphs as SmallGraphs,
         average as average,
         database_distance as database_distance,
         neighbouring_datasets as neighbouring_datasets,
@@ -45,16 +41,11 @@ if TYPE_CHECKING:
         LikelihoodRatioBounds as LikelihoodRatioBounds,
         PrivateTable as PrivateTable,
         bayes_remap as bayes_remap,
-        honouring as honouring,
         likelihood_ratio_bounds as likelihood_ratio_bounds,
         likelihood_ratio_bounds_of_table as likelihood_ratio_bounds_of_table,
-        odds_below as odds_below,
         ratio as ratio,
         remapped_loss as remapped_loss,
         repaired as repaired,
-        require_metric_and_spend as require_metric_and_spend,
-        require_prior as require_prior,
-        rounded_and_mixed as rounded_and_mixed,
     )
     from dxgeom.lab.laplace_tables import (
         BandedTable as BandedTable,
@@ -81,7 +72,6 @@ if TYPE_CHECKING:
     from dxgeom.lab.line_noise import LineNoise as LineNoise, layered_line as layered_line, staircase as staircase
     from dxgeom.lab.optimal_tables import (
         Bracket as Bracket,
-        RatioSolution as RatioSolution,
         bracketed_table as bracketed_table,
         greedy_spanner as greedy_spanner,
         least_cost_rows as least_cost_rows,
@@ -93,12 +83,6 @@ if TYPE_CHECKING:
         planar_laplace as planar_laplace,
         planar_usefulness as planar_usefulness,
     )
-    from dxgeom.lab.secrets import (
-        AnswerKind as AnswerKind,
-        ReadyAnswer as ReadyAnswer,
-        SecretAnswer as SecretAnswer,
-        Secrets as Secrets,
-    )
     from dxgeom.lab.statistic_pictures import adjacent_outputs_picture as adjacent_outputs_picture
     from dxgeom.lab.statistic_release import (
         CornerStructure as CornerStructure,
@@ -107,33 +91,23 @@ if TYPE_CHECKING:
         corner_structure as corner_structure,
         cylinder_noise as cylinder_noise,
         entry_blocks as entry_blocks,
-        entry_sensitivities as entry_sensitivities,
         norm_sensitivities as norm_sensitivities,
         statistic_mechanism as statistic_mechanism,
     )
-    from dxgeom.lab.task import SecretTask as SecretTask, load_task as load_task, task_from_dict as task_from_dict
+    from dxgeom.lab.task import load_task as load_task, task_from_dict as task_from_dict
     from dxgeom.learning.adjacent_outputs import (
-        AdjacentOutputs as AdjacentOutputs,
         HalvingLimits as HalvingLimits,
         ListedOutputs as ListedOutputs,
-        Maximum as Maximum,
         PolynomialOutputs as PolynomialOutputs,
-        bernstein_coefficients as bernstein_coefficients,
-        float_maximisers as float_maximisers,
         polynomial_maxima as polynomial_maxima,
         quadratic_maxima as quadratic_maxima,
     )
     from dxgeom.learning.polynomials import (
-        BoundedColumn as BoundedColumn,
-        BoxPolynomials as BoxPolynomials,
         PolynomialStatistic as PolynomialStatistic,
         bounded_column as bounded_column,
-        grid_table as grid_table,
         moments as moments,
-        monomials as monomials,
         polynomial_statistic as polynomial_statistic,
         regression_statistic as regression_statistic,
-        universe_digest as universe_digest,
     )
     from dxgeom.mechanisms.linear.time_series import (
         SeriesMechanism as SeriesMechanism,

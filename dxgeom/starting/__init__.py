@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.starting.drafts import Draft as Draft
-    from dxgeom.starting.examples import example_names as example_names, write_example as write_example
     from dxgeom.starting.front import init as init
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

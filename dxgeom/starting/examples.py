@@ -1,4 +1,4 @@
-"""The example policies with their data, as they travel with the package."""
+"""What travels with the package: the example policies with their data, and the pages of the guide."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Final
 from dxgeom.errors import DataError, file_errors
 from dxgeom.universe.wording import did_you_mean
 
-ARCHIVE: Final = "examples.zip"
-_SOURCE: Final = Path(__file__).parents[2] / "policies"
+_EXAMPLES: Final = Path(__file__).parents[2] / "policies"
 _POLICY: Final = "policy.yaml"
+ROOMS: Final = ("tutorials", "guide", "explanation")
+_PAGES: Final = Path(__file__).parents[2] / "docs"
 
 
 def example_names() -> dict[str, str]:
@@ -43,11 +44,11 @@ def write_example(name: str, folder: Path) -> tuple[Path, ...]:
 
 def _examples() -> dict[str, dict[str, bytes]]:
     """The files of each example; beside the package's source they are read from there."""
-    if (_SOURCE / "clinic" / _POLICY).is_file():
-        folders = (path for path in _SOURCE.iterdir() if (path / _POLICY).is_file())
+    if (_EXAMPLES / "clinic" / _POLICY).is_file():
+        folders = (path for path in _EXAMPLES.iterdir() if (path / _POLICY).is_file())
         return {path.name: {file.name: file.read_bytes() for file in path.iterdir()} for path in folders}
     found: dict[str, dict[str, bytes]] = {}
-    with archived(ARCHIVE) as archive:
+    with archived("examples.zip") as archive:
         for entry in archive.infolist():
             name, _, file = entry.filename.partition("/")
             found.setdefault(name, {})[file] = archive.read(entry)
@@ -67,3 +68,28 @@ def archived(name: str) -> Iterator[zipfile.ZipFile]:
 def _about(policy: bytes) -> str:
     lines = policy.decode("utf-8").splitlines()
     return next((line.removeprefix("about:").strip() for line in lines if line.startswith("about:")), "")
+
+
+def page_titles() -> dict[str, str]:
+    """What each page is called, by its name, in the order in which they are read."""
+    heads = {name: (line for line in text.splitlines() if line.startswith("# ")) for name, text in _pages().items()}
+    return {name: next(lines, name).removeprefix("# ") for name, lines in heads.items()}
+
+
+def page_text(name: str) -> str:
+    """A page as it is written, in Markdown. Raises: DataError for an unknown name."""
+    found = _pages()
+    if name not in found:
+        raise DataError(f"there is no page '{name}'; {did_you_mean(name, list(found)) or 'dxgeom docs lists them'}")
+    return found[name]
+
+
+def _pages() -> dict[str, str]:
+    """The text of each page; beside the package's source they are read from there."""
+    if (_PAGES / "guide" / "start.md").is_file():
+        files = {f"{room}/{path.name}": path.read_bytes() for room in ROOMS for path in (_PAGES / room).glob("*.md")}
+    else:
+        with archived("pages.zip") as archive:
+            files = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    order = sorted(files, key=lambda file: (ROOMS.index(file.partition("/")[0]), file != "guide/start.md", file))
+    return {Path(file).stem: files[file].decode("utf-8") for file in order}

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         quantiles_by as quantiles_by,
     )
     from dxgeom.mechanisms.quantiles.laplace_quantiles import LaplaceQuantiles as LaplaceQuantiles
-    from dxgeom.mechanisms.quantiles.question import ordered_values as ordered_values
     from dxgeom.mechanisms.quantiles.transport import TransportQuantiles as TransportQuantiles
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, final
 
 import numpy as np
 
 from dxgeom.errors import TooLarge
+from dxgeom.mechanisms.linear.laplace import max_min_scales, optimal_scales
 from dxgeom.mechanisms.shapes.rotated_axes import QUICK as EFFORT
+from dxgeom.mechanisms.shapes.rotated_axes import best_start
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import NORMAL_KINDS, names
-from dxgeom.planner.comparing.candidate_bounds import is_large
-from dxgeom.planner.comparing.some_differences import laplace_bound, quick_estimate_of_rotated_laplace, with_some
+from dxgeom.planner.comparing.candidate_bounds import CAUTION, is_large, unproved
 
 QUICK: Final = (
     *("hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "body", "gaussian-with-jumps", "laplace"),
@@ -35,11 +36,12 @@ _CEILING: Final = 2e9
 """multiplications: a search of less is made in any case, it is over in seconds."""
 _TURNS: Final = 200
 """So many products of all differences with a basis find the scales of the bases that a search begins from."""
-
-
 _FEW: Final = 3
 """Differences for each dimension: the hull of more has mostly more facets than are built at once, and then hulls of
 blocks are better than what is left of it."""
+_SOME: Final = 1_000
+_OF_EACH: Final = 10
+"""Differences, for each query at the least."""
 
 
 @final
@@ -101,3 +103,31 @@ class QuickSearch:
         """Candidates that a shape found by a search seldom gains a hundredth on: normal noise suits every objective,
         the hull is the same for all, and may be far from one in which some answers count more."""
         return {*names(*NORMAL_KINDS), *(["hull"] if self.shared.objective.is_plain else [])}
+
+
+def with_some(shared: CandidateBuilder) -> CandidateBuilder:
+    """For the same queries with some of the differences, at regular places: whatever hides all hides these, so no noise
+    for them needs more. The same where there are few."""
+    changes = shared.sensitivity.changes
+    if not (is_large(shared) and isinstance(changes, ListedChanges | PairedChanges)):
+        return shared
+    most = max(_SOME, _OF_EACH * len(shared.sensitivity.queries.names))
+    places = np.unique(np.linspace(0, changes.count - 1, min(changes.count, most)).astype(np.int64))
+    return replace(shared, sensitivity=shared.sensitivity.quick_estimate(places))
+
+
+def laplace_bound(some: CandidateBuilder) -> float:
+    """What the objective of Laplace noise cannot be below: its least for some of the differences."""
+    noisy, objective = some.sensitivity.of_each_query > 0, some.objective
+    scales_of = max_min_scales if objective.name == "max" else optimal_scales
+    variances = np.zeros(len(noisy))
+    variances[noisy] = (
+        2 * (scales_of(some.sensitivity, objective.factors) * some.sensitivity.queries.float_steps[noisy]) ** 2
+    )
+    return objective.loss(variances) * CAUTION
+
+
+def quick_estimate_of_rotated_laplace(some: CandidateBuilder) -> float:
+    """Of which order the objective of rotated Laplace noise is: the best basis that its search begins from, for some of
+    the differences. No bound."""
+    return unproved(some, best_start(some.search_space))

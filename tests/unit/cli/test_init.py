@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import dxgeom as dx
 from dxgeom.cli import init as command
 from dxgeom.cli.main import app
-from dxgeom.starting import schemas
+from dxgeom.starting import tables
 
 DRAFTS = ROOT / "tests" / "golden" / "drafts"
 ROWS = range(60)
@@ -81,7 +81,7 @@ def test_the_draft_of_a_dialogue_is_that_of_the_design(monkeypatch):
 
 
 def test_the_draft_of_a_server_is_that_of_the_design(monkeypatch):
-    monkeypatch.setattr(schemas, "schema_of", lambda _: ("shop.orders", ORDERS))
+    monkeypatch.setattr(tables, "schema_of", lambda _: ("shop.orders", ORDERS))
     result = run("postgresql://analyst:secret@db/shop#shop.orders", "--person", "customer_id", "--accept")
     assert result.stdout == (DRAFTS / "orders.txt").read_text(encoding="utf-8")
     assert Path("policy.yaml").read_text() == (DRAFTS / "orders.yaml").read_text()
@@ -100,7 +100,7 @@ def test_the_draft_of_a_server_is_that_of_the_design(monkeypatch):
     ],
 )
 def test_only_a_check_that_lists_words_is_taken_for_the_words(checks, words):
-    assert schemas._words_of(checks) == words
+    assert tables._words_of(checks) == words
 
 
 def test_sqlite_is_read_by_its_schema():

@@ -11,8 +11,12 @@ from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.comparing.candidate_bounds import is_large
-from dxgeom.planner.comparing.quick_search import QuickSearch
-from dxgeom.planner.comparing.some_differences import laplace_bound, quick_estimate_of_rotated_laplace, with_some
+from dxgeom.planner.comparing.quick_search import (
+    QuickSearch,
+    laplace_bound,
+    quick_estimate_of_rotated_laplace,
+    with_some,
+)
 from dxgeom.planner.objectives.objective import Objective
 
 RECORDS, QUERIES = 100, 26

@@ -10,6 +10,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import QueryError, UnsupportedCombination
+from dxgeom.mechanisms.quantiles.question import ordered_values
 
 POLICY = dx.parse_policy(
     """
@@ -110,7 +111,7 @@ def test_a_plan_hides_missing_values_and_its_answers_are_released() -> None:
 
 def test_a_quantile_of_values_that_may_be_missing_is_refused() -> None:
     with pytest.raises(UnsupportedCombination, match=r"'age' may be missing, .* ask for counts"):
-        dx.mechanisms.quantiles.ordered_values(POLICY.compile(), "age")
+        ordered_values(POLICY.compile(), "age")
 
 
 def test_a_mean_of_what_is_there_is_a_sum_over_a_count() -> None:

@@ -15,7 +15,7 @@ import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.engines.opening import public_values
 from dxgeom.errors import DataError, PolicyError
-from dxgeom.starting import examples, pages
+from dxgeom.starting import examples
 from dxgeom.starting.declared import Days, Numbers, Values, ends_of
 from dxgeom.starting.drafts import Asked, draft_of, quoted
 from dxgeom.starting.examples import example_names, write_example
@@ -128,25 +128,25 @@ def test_the_wheel_holds_the_same_in_less_than_a_megabyte(tmp_path, monkeypatch)
     archive = tmp_path / "examples.zip"
     names["pack"](POLICIES, archive)
     assert archive.stat().st_size < 1_000_000
-    monkeypatch.setattr(examples, "_SOURCE", Path("nowhere"))
+    monkeypatch.setattr(examples, "_EXAMPLES", Path("nowhere"))
     monkeypatch.setattr(examples, "archived", lambda _: zipfile.ZipFile(archive))
     for path in write_example("us-cities", tmp_path / "new"):
         assert path.read_bytes() == (POLICIES / "us-cities" / path.name).read_bytes()
 
 
 def test_the_pages_of_the_guide_travel_with_the_wheel(tmp_path, monkeypatch):
-    here = pages.page_titles()
+    here = examples.page_titles()
     assert next(iter(here)) == "a-real-table" and all(title[0].isupper() for title in here.values())
     assert {"start", "policies", "what-it-means"} <= set(here)
-    assert pages.page_text("start") == (ROOT / "docs" / "guide" / "start.md").read_text(encoding="utf-8")
+    assert examples.page_text("start") == (ROOT / "docs" / "guide" / "start.md").read_text(encoding="utf-8")
     with pytest.raises(DataError, match="did you mean 'policies'"):
-        pages.page_text("policys")
+        examples.page_text("policys")
     names: dict[str, object] = {"__name__": "hook"}
     exec(compile((ROOT / "checks" / "wheel_examples.py").read_text(), "wheel_examples.py", "exec"), names)
     archive = tmp_path / "pages.zip"
-    names["pack"](ROOT / "docs", archive, *(f"{room}/*.md" for room in pages.ROOMS))
-    monkeypatch.setattr(pages, "_SOURCE", Path("nowhere"))
-    monkeypatch.setattr(pages, "archived", lambda _: zipfile.ZipFile(archive))
-    assert pages.page_titles() == here
+    names["pack"](ROOT / "docs", archive, *(f"{room}/*.md" for room in examples.ROOMS))
+    monkeypatch.setattr(examples, "_PAGES", Path("nowhere"))
+    monkeypatch.setattr(examples, "archived", lambda _: zipfile.ZipFile(archive))
+    assert examples.page_titles() == here
     listed, one = (CliRunner().invoke(app, ["docs", *words]) for words in ((), ("start",)))
-    assert listed.stdout.startswith("a-real-table") and one.stdout == pages.page_text("start")
+    assert listed.stdout.startswith("a-real-table") and one.stdout == examples.page_text("start")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dxgeom.errors import PredicateError
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.columns import NumberColumn, TextColumn
-from dxgeom.universe.conditions.patterns import fits, letters_of
+from dxgeom.universe.conditions.masks import fits, letters_of
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
 from dxgeom.universe.places import PointsAttribute
