@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -320,7 +319,8 @@ def _show_csv(history: History) -> None:
     for row in rows:
         policy = row.pop("policy")
         row |= {"policy": policy["name"], "policy_fingerprint": policy["fingerprint"]}
-    _print_rows(list(dict.fromkeys(name for row in rows for name in row)) or ["entry"], rows)
+    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["entry"]
+    print_csv(columns, ([row.get(column) for column in columns] for row in rows))
 
 
 def _entry_text(history: History, number: int, answer: bytes | None) -> None:
@@ -403,10 +403,6 @@ def _whose(history: History, account: int, edition: str | None) -> str:
 def _seal(history: History, number: int) -> str:
     kept = history.answers.get(number)
     return history.entries[number - 1].seal if kept is None else kept.seal
-
-
-def _print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    print_csv(columns, ([row.get(column) for column in columns] for row in rows))
 
 
 def _no_parquet(history: History) -> None:
