@@ -186,15 +186,20 @@ _MOST_ENTRIES: Final = 12
 """So many entries are shown, the last ones."""
 
 
+def _accounts(history: History) -> list[tuple[str, str, str, str]]:
+    """Whose, budget, spent and left."""
+    return [
+        (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
+        for number, edition, spent, remaining in left(history)
+    ]
+
+
 def _screen(history: History) -> Document:
     """What is left, and the last entries."""
     from dxgeom.document.document import Document, Paragraph, Section, ShownColumn, ShownTable
 
     figures = [ShownColumn(title, figures=True) for title in ("budget", "spent", "left")]
-    accounts = [
-        (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
-        for number, edition, spent, remaining in left(history)
-    ]
+    accounts = _accounts(history)
     cap = history.data_set.budget
     said = [f"Together: {one}." for one in history.together]
     said += [] if cap is None else [f"The budget for all policies together is {plain(cap)}."]
@@ -255,10 +260,7 @@ def _show_text(history: History) -> None:
     all_spent = "" if cap is None else f"; budget for all policies together {plain(cap)}"
     how = "; squares of spends add up" if history.privacy_measure.squares else ""
     print_lines([about(history) + all_spent + how, ""])
-    accounts = [
-        (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
-        for number, edition, spent, remaining in left(history)
-    ]
+    accounts = _accounts(history)
     print_table(("policy", "budget", "spent", "remaining"), accounts)
     for one in history.together:
         print_lines([f"together   {one}"])
