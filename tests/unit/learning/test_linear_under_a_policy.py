@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 import dxgeom as dx
 from dxgeom.errors import ArrayError, BudgetExceeded, DataError, DxgeomError
 from dxgeom.learning import PrivateLinearRegression, plan_linear
-from dxgeom.learning.linear_plan import totals_queries
+from dxgeom.learning.linear_plan import linear_plan_of, totals_queries
 from dxgeom.learning.policy_rows import encoded, feature_rows
 
 ATTRIBUTES = {"age": {"range": [20, 60], "step": 10}, "word": ["a", "b", "c"], "pay": {"range": [0, 100], "step": 25}}
@@ -93,7 +94,9 @@ def test_a_concentrated_policy_gets_the_gaussian_of_least_trace_with_its_certifi
 
 @pytest.mark.long
 def test_the_best_of_all_shapes_is_taken_for_a_small_universe():
-    plan = plan_linear(policy_of(TWO, attributes=PAIR), "pay")
+    metric = policy_of(TWO, attributes=PAIR).compile()
+    thorough = partial(dx.plan, metric, objective="mse", thorough=True)
+    plan = linear_plan_of(metric.universe, "pay", None, None, thorough)
     built = {one.name: one.predicted_mse for one in plan.totals.candidates if one.predicted_mse is not None}
     assert plan.totals.mechanism.name == min(built, key=built.__getitem__)
     assert {"hull", "coarse-hull", "box", "block-hulls", "laplace"} <= set(built)
