@@ -51,7 +51,7 @@ def audit_matrix(claims: Claims, matrix: ArrayLike) -> Audit:
         require_equal(f"the distance of records {i} and {j}", claimed, float(shown[i, j]))
     require_equal("fingerprint", claims["fingerprint"], fingerprint_of(shown, factor))
     _require_entries(entries)
-    rows = _rows(size)
+    rows = _spread(size, max(1, MOST_TRIPLES // (size * size)))
     excess = max((_worst_of_row(entries, row) for row in rows), default=0.0)
     whole = entries[np.isfinite(entries)]
     exact = bool(np.all(whole == np.trunc(whole)) and np.all(whole < 2.0**52))
@@ -137,10 +137,6 @@ def _lowered(entry: float, factor: Fraction) -> float:
 def _require_entries(entries: NDArray[np.float64]) -> None:
     if np.any(np.isnan(entries) | (entries < 0) | (entries != entries.T)) or np.any(np.diagonal(entries)):
         raise CertificateRefused("the matrix has undefined, negative, asymmetric or non-zero diagonal entries")
-
-
-def _rows(size: int) -> list[int]:
-    return _spread(size, max(1, MOST_TRIPLES // (size * size)))
 
 
 def _spread(size: int, most: int) -> list[int]:

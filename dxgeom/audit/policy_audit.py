@@ -207,16 +207,14 @@ class _Rules:
         alike = defaultdict(list)
         for record in range(self.policy.universe.record_types):
             for places in choices:
-                alike[places, self._others(record, places)].append(record)
+                others = tuple(code for place, code in enumerate(self.codes(record)) if place not in places)
+                alike[places, others].append(record)
         pairs = sum(len(records) ** 2 for records in alike.values())
         if pairs > MOST_LISTED_STEPS:
             raise UnsupportedCombination(
                 f"this audit derives tables with up to {MOST_LISTED_STEPS:,} steps between records, found {pairs:,}"
             )
         return alike
-
-    def _others(self, record: int, places: frozenset[int]) -> tuple[int, ...]:
-        return tuple(code for place, code in enumerate(self.codes(record)) if place not in places)
 
     def _among_listed(self, i: int, side: int) -> dict[int, Exact]:
         key = (-2, i, side)

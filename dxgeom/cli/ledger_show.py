@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -187,15 +186,20 @@ _MOST_ENTRIES: Final = 12
 """So many entries are shown, the last ones."""
 
 
+def _accounts(history: History) -> list[tuple[str, str, str, str]]:
+    """Whose, budget, spent and left."""
+    return [
+        (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
+        for number, edition, spent, remaining in left(history)
+    ]
+
+
 def _screen(history: History) -> Document:
     """What is left, and the last entries."""
     from dxgeom.document.document import Document, Paragraph, Section, ShownColumn, ShownTable
 
     figures = [ShownColumn(title, figures=True) for title in ("budget", "spent", "left")]
-    accounts = [
-        (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
-        for number, edition, spent, remaining in left(history)
-    ]
+    accounts = _accounts(history)
     cap = history.data_set.budget
     said = [f"Together: {one}." for one in history.together]
     said += [] if cap is None else [f"The budget for all policies together is {plain(cap)}."]
@@ -256,10 +260,7 @@ def _show_text(history: History) -> None:
     all_spent = "" if cap is None else f"; budget for all policies together {plain(cap)}"
     how = "; squares of spends add up" if history.privacy_measure.squares else ""
     print_lines([about(history) + all_spent + how, ""])
-    accounts = [
-        (_whose(history, number, edition), plain(history.accounts[number - 1].budget), plain(spent), plain(remaining))
-        for number, edition, spent, remaining in left(history)
-    ]
+    accounts = _accounts(history)
     print_table(("policy", "budget", "spent", "remaining"), accounts)
     for one in history.together:
         print_lines([f"together   {one}"])
@@ -320,7 +321,8 @@ def _show_csv(history: History) -> None:
     for row in rows:
         policy = row.pop("policy")
         row |= {"policy": policy["name"], "policy_fingerprint": policy["fingerprint"]}
-    _print_rows(list(dict.fromkeys(name for row in rows for name in row)) or ["entry"], rows)
+    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["entry"]
+    print_csv(columns, ([row.get(column) for column in columns] for row in rows))
 
 
 def _entry_text(history: History, number: int, answer: bytes | None) -> None:
@@ -403,10 +405,6 @@ def _whose(history: History, account: int, edition: str | None) -> str:
 def _seal(history: History, number: int) -> str:
     kept = history.answers.get(number)
     return history.entries[number - 1].seal if kept is None else kept.seal
-
-
-def _print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    print_csv(columns, ([row.get(column) for column in columns] for row in rows))
 
 
 def _no_parquet(history: History) -> None:

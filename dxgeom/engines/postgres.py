@@ -135,7 +135,7 @@ def _connected(psycopg: Any, server: str) -> Iterator[Any]:
         # The message may repeat the URL, and a password with it.
         raise WrongAddress(f"the URL of a PostgreSQL server looks like {_EXAMPLE}; this one cannot be read") from None
     except psycopg.Error as error:
-        raise Unreachable(f"the PostgreSQL server cannot be reached: {_sentence(error)}") from None
+        raise Unreachable(f"the PostgreSQL server cannot be reached: {' '.join(str(error).split())}") from None
     try:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
@@ -144,10 +144,6 @@ def _connected(psycopg: Any, server: str) -> Iterator[Any]:
         if connection.info.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
             connection.cancel()  # left in the middle: the server need not go on
         connection.close()
-
-
-def _sentence(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 def _source(connection: Any, sql: str, described: str, wanted: Wanted) -> Iterator[Source]:

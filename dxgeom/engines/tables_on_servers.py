@@ -212,7 +212,8 @@ def people_in_shares(
     groups = rows.group_by(rows.columns).agg(rows=ibis._.count())
     kept = ibis.literal(True) if reader.universe.absent is not None else groups.inside
     groups = groups.mutate(kept=kept).mutate(counted=lambda group: group.kept.ifelse(group.rows, 0))
-    order = [groups.kept.desc(), *_components(groups, component_keys), groups.inside.desc()]
+    components = (taken_from(component.tolist(), groups[f"a{axis}"]) for axis, component in component_keys)
+    order = [groups.kept.desc(), *components, groups.inside.desc()]
     here = ibis.window(group_by=PERSON, order_by=[*order, *(groups[name] for name in _codes(codes))])
     placed = groups.mutate(
         upto=groups.counted.sum().over(here),
@@ -230,10 +231,6 @@ def people_in_shares(
 
 def _codes(codes: CodesThere) -> list[str]:
     return [f"a{axis}" for axis in range(len(codes.grouping.universe.attributes))]
-
-
-def _components(groups: ibis.Table, component_keys: ComponentKeys) -> list[Any]:
-    return [taken_from(component.tolist(), groups[f"a{axis}"]) for axis, component in component_keys]
 
 
 def _reached(rows: Any, counts: Any, everything: Any) -> Any:

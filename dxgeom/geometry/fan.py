@@ -91,7 +91,7 @@ def _pull(
     A sub-face is where the face meets a neighbour, so the sub-faces are in turn each other's neighbours.
     """
     if face.bit_count() <= corners:
-        return [_members(face)]
+        return [tuple(index for index in range(face.bit_length()) if face >> index & 1)]
     if face not in known:
         meets = {face & neighbour for neighbour in neighbours} - {face}
         subfaces = [meet for meet in meets if not any(meet & other == meet and meet != other for other in meets)]
@@ -104,10 +104,6 @@ def _pull(
             for rest in _pull(subface, corners - 1, subfaces, known)
         ]
     return known[face]
-
-
-def _members(face: int) -> tuple[int, ...]:
-    return tuple(index for index in range(face.bit_length()) if face >> index & 1)
 
 
 _LONGEST = 2**40
@@ -185,7 +181,8 @@ def _check_ridges(fan: Fan, determinants: NDArray[Any]) -> None:
     ridges = np.concatenate([np.delete(fan.simplices, place, axis=1) for place in range(dimension)])
     order = np.lexsort(ridges.T[::-1]) if dimension > 1 else np.arange(facets)
     ridges = ridges[order]
-    if len(ridges) % 2 or np.any(ridges[0::2] != ridges[1::2]) or np.any(_same(ridges[1:-1:2], ridges[2::2])):
+    four = np.any(np.all(ridges[1:-1:2] == ridges[2::2], axis=1))  # simplices at one ridge
+    if len(ridges) % 2 or np.any(ridges[0::2] != ridges[1::2]) or four:
         raise CertificateRefused("a ridge of the hull does not belong to exactly two simplices: a facet is missing")
     place, facet = np.divmod(order, facets)
     apex = fan.simplices[facet, place]
@@ -196,11 +193,6 @@ def _check_ridges(fan: Fan, determinants: NDArray[Any]) -> None:
     heights = np.sum(fan.normals[one] * fan.vertices[other].astype(object), axis=1)
     if np.any(heights > fan.volumes[one]):
         raise CertificateRefused("the hull is not convex across one of its ridges")
-
-
-def _same(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether neighbouring pairs of ridges are one and the same, which makes four simplices at a ridge."""
-    return np.asarray(np.all(first == second, axis=1))
 
 
 def cones_around(corners: NDArray[np.int64], point: NDArray[Any]) -> int:

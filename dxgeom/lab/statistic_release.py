@@ -281,7 +281,7 @@ def statistic_mechanism(
     require_exact(budget, "budget")
     builders: dict[str, Callable[[], StatisticMechanism]] = {
         "hull": lambda: _by_hull(statistic, limits),
-        "cylinders": lambda: _by_cylinders(statistic, limits),
+        "cylinders": lambda: StatisticMechanism("statistic, cylinders", statistic, cylinder_noise(statistic, limits)),
         "box": lambda: _by_box(statistic),
         "laplace": lambda: _by_laplace(statistic),
     }
@@ -308,10 +308,6 @@ def _by_hull(statistic: PolynomialStatistic, limits: EnclosureLimits | None) -> 
         )
     enclosing = enclosing_polytope(PolynomialOutputs(statistic), limits)
     return StatisticMechanism("statistic, hull", statistic, FacetConeNoise(enclosing.body), enclosing.excess)
-
-
-def _by_cylinders(statistic: PolynomialStatistic, limits: EnclosureLimits | None) -> StatisticMechanism:
-    return StatisticMechanism("statistic, cylinders", statistic, cylinder_noise(statistic, limits))
 
 
 def _by_box(statistic: PolynomialStatistic) -> StatisticMechanism:

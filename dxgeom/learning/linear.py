@@ -14,18 +14,22 @@ from dxgeom.errors import ArrayError, UnsupportedCombination, WrongArgument
 from dxgeom.learning.coefficients import Coefficients
 from dxgeom.learning.conventions import Estimator
 from dxgeom.learning.least_squares import NoisyLeastSquares
+from dxgeom.learning.linear_plan import LeastSquares, plan_linear
 from dxgeom.learning.plain_arrays import (
     ColumnBounds,
     Outside,
     Prepared,
     account_for,
+    charged,
     charged_fit,
     checked_arrays,
     column_bounds,
     epsilon_of,
     refuse_weights,
+    usable_ledger,
+    warn_of_little,
 )
-from dxgeom.learning.policy_fits import fit_linear
+from dxgeom.learning.policy_rows import joined_table, refuse_what_is_the_policys
 from dxgeom.learning.regression_totals import RegressionTotals, Shape
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.metrics.verification import VerifiedMetric
@@ -82,7 +86,7 @@ class PrivateLinearRegression(Estimator):
         """
         refuse_weights(weights)
         if self.policy is not None:
-            fit_linear(self, X, y)
+            _fit_under_policy(self, X, y)
             return self
         self.__dict__.pop("_rows", None)
         ledger, table, stated = checked_arrays(self, X, y)
@@ -175,3 +179,44 @@ def _back(box: ColumnBounds, line: ColumnBounds, intercept: bool) -> tuple[NDArr
     base = np.zeros(size + 1)
     base[0] = line.middle[0] if intercept else 0.0
     return matrix, base
+
+
+def _fit_under_policy(estimator: Any, X: Any, y: Any) -> None:
+    """Charges the ledger for the policy's account, and sets what is learned.
+
+    Raises: as the estimator's ``fit``; nothing is spent on a refusal.
+    """
+    refuse_what_is_the_policys(estimator, "epsilon", "bounds", "response", "budget")
+    ledger, spend = usable_ledger(estimator.ledger), exact_amount(estimator.spend, "spend")
+    plan = plan_linear(
+        estimator.policy, estimator.label, estimator.features, ridge=estimator.ridge, mechanism=estimator.mechanism
+    )
+    fit: LeastSquares = plan.decided
+    universe = fit.rows.universe
+    table = X if y is None and not isinstance(X, dict) else joined_table(universe, estimator.label, X, y)
+    records = len(table) if hasattr(table, "__len__") and not isinstance(table, str) else None
+    if records and universe.absent is None and universe.reading.people is None:
+        warn_of_little(fit, records, spend, len(fit.names))
+    estimator.release_ = charged(
+        estimator,
+        lambda: plan.release(
+            table,
+            ledger=ledger,
+            spend=spend,
+            purpose=estimator.purpose,
+            id=estimator.id,
+            insecure_test_seed=estimator.insecure_test_seed,
+        ),
+    )
+    _learned_linear(estimator, fit)
+
+
+def _learned_linear(estimator: Any, fit: LeastSquares) -> None:
+    coefficients = estimator.release_.answer
+    estimator._rows = fit.rows
+    found = coefficients.values / coefficients.worth
+    estimator.intercept_, estimator.coef_ = float(found[0]), found[1:]
+    estimator.coefficients_ = coefficients
+    estimator.encoded_names_ = np.array(fit.rows.names, dtype=object)
+    estimator.n_features_in_ = len(fit.rows.columns)
+    estimator.feature_names_in_ = np.array(fit.rows.columns, dtype=object)

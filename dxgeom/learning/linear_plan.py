@@ -74,7 +74,8 @@ def totals_queries(
         if one.groups:
             blocks.append(_numbers(one, place))
             place += one.table.shape[1]
-    parts = [_records(universe)] if universe.presence else []
+    number = _Part(LinearQueries.kronecker(("records",), universe, {}), (((0, 0),),))
+    parts = [number] if universe.presence else []
     parts += [_moments_of(universe, block) for block in blocks]
     parts += [_products(universe, first, second) for first, second in itertools.combinations(blocks, 2)]
     kept = [part for part in parts if part.cells]
@@ -87,11 +88,6 @@ def totals_queries(
 class _Part:
     queries: LinearQueries
     cells: tuple[tuple[Cell, ...], ...]
-
-
-def _records(universe: Universe) -> _Part:
-    """The number of records, where that is private."""
-    return _Part(LinearQueries.kronecker(("records",), universe, {}), (((0, 0),),))
 
 
 def _moments_of(universe: Universe, block: _Numbers) -> _Part:

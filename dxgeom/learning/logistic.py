@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import ArrayError
 from dxgeom.learning.conventions import Estimator
+from dxgeom.learning.label_totals import LabelTotals, fitted_to_totals
 from dxgeom.learning.plain_arrays import (
     Outside,
+    Prepared,
     charged_fit,
     checked_arrays,
     prepared_logistic,
     refuse_weights,
+    usable_ledger,
 )
-from dxgeom.learning.policy_fits import fit_under_policy
+from dxgeom.learning.policy_model import PolicyModel, policy_model
+from dxgeom.learning.policy_rows import joined_table, refuse_what_is_the_policys, require_single_rows
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount
+from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.policy.policy import Policy
 
 
@@ -116,7 +122,7 @@ class PrivateLogisticRegression(Estimator):
         """
         refuse_weights(weights)
         if self.policy is not None:
-            fit_under_policy(self, X, y)
+            _fit_under_policy(self, X, y)
             return self
         ledger, table, labels = checked_arrays(self, X, y)
         classes = two_classes(labels, self.classes)
@@ -163,3 +169,55 @@ class PrivateLogisticRegression(Estimator):
         tags.estimator_type = "classifier"
         tags.classifier_tags = ClassifierTags(multi_class=False, poor_score=True)
         return tags
+
+
+def _fit_under_policy(estimator: Any, X: Any, y: Any) -> None:
+    """Charges the ledger for the policy's account, and sets what is learned.
+
+    Raises: as the estimator's ``fit``; nothing is spent on a refusal.
+    """
+    refuse_what_is_the_policys(estimator, "epsilon", "bounds", "radius", "classes", "budget")
+    ledger, spend = usable_ledger(estimator.ledger), exact_amount(estimator.spend, "spend")
+    model = policy_model(estimator.policy, estimator.label, estimator.features)
+    ridge = Fraction(0) if estimator.ridge is None else exact_amount(estimator.ridge, "ridge")
+    share = None if estimator.share is None else exact_amount(estimator.share, "share")
+    mechanism = model.mechanism(ridge, share)
+    people = model.metric.people
+    counted = isinstance(X, (str, Path)) or (people is not None and people.count != "single")
+    data = _by_engine(model, X, y) if counted else _by_rows(model, X, y)
+    estimator.release_ = charged_fit(estimator, Prepared(mechanism, data, spend), ledger)
+    answer = estimator.release_.answer
+    if isinstance(mechanism, LabelTotals):
+        found = fitted_to_totals(mechanism, data[:, :-1], answer, spend, ridge)
+    else:
+        found = np.array([float(x) for x in answer])
+    _learned(estimator, model, found)
+
+
+def _by_rows(model: PolicyModel, X: Any, y: Any) -> NDArray[np.float64]:
+    """Features and labels of a table's rows, in their order. Raises: ArrayError."""
+    require_single_rows(model.metric.people, X)
+    rows, labels = model.rows(X), model.labels(X, y)
+    if len(rows) != len(labels):
+        raise ArrayError(f"Found input variables with inconsistent numbers of samples: {[len(rows), len(labels)]}")
+    return np.column_stack([rows, labels.astype(np.float64)])
+
+
+def _by_engine(model: PolicyModel, X: Any, y: Any) -> NDArray[np.float64]:
+    """The same of the records that a histogram counts, which knows all that a policy says of reading.
+
+    Raises: DataError; TooLarge for a universe of which no histogram can be made.
+    """
+    as_it_is = y is None and not isinstance(X, dict)
+    table = X if as_it_is else joined_table(model.universe, model.label, X, y)
+    return model.of_counts(histogram_of_table(table, model.universe).counts)
+
+
+def _learned(estimator: Any, model: PolicyModel, found: NDArray[np.float64]) -> None:
+    estimator.intercept_, estimator.coef_ = found[:1], found[None, 1:]
+    estimator.classes_ = np.array(model.universe.attribute(model.label).labels)
+    estimator.encoded_names_ = np.array(model.features.names[1:], dtype=object)
+    estimator.n_features_in_ = len(model.columns)
+    estimator.feature_names_in_ = np.array(model.columns, dtype=object)
+    estimator._model = model
+    estimator.n_iter_ = 1

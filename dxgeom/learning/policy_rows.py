@@ -265,3 +265,19 @@ def feature_rows(
     if not found.used:
         raise UnsupportedCombination(f"'{predicted}' is told from other attributes with two values at least: name some")
     return found
+
+
+def refuse_what_is_the_policys(estimator: Any, *names: str) -> None:
+    """Raises: UnsupportedCombination where an estimator says what its policy says, or not how much a fit may use."""
+    for name in names:
+        if getattr(estimator, name) is not None:
+            raise UnsupportedCombination(
+                f"under a policy '{name}' is the policy's own: leave it out, and say by spend= how much of "
+                "the policy's budget this fit uses"
+            )
+    if estimator.spend is None:
+        raise UnsupportedCombination("say how much of the policy's budget this fit uses: spend=0.5, for instance")
+    if not estimator.fit_intercept or estimator.outside != "refuse":
+        raise UnsupportedCombination(
+            "under a policy a model has an intercept, and rows outside the universe are refused"
+        )

@@ -78,7 +78,8 @@ class PostgresSession:
         return None if found is None or found[0] is None else bytes(found[0])
 
     def now(self) -> datetime:
-        return _as_utc(self._connection.execute("SELECT extract(epoch FROM clock_timestamp())::text").fetchone()[0])
+        (seconds,) = self._connection.execute("SELECT extract(epoch FROM clock_timestamp())::text").fetchone()
+        return datetime.fromtimestamp(float(seconds), UTC)
 
     def who(self) -> str | None:
         return str(self._connection.execute("SELECT session_user").fetchone()[0])
@@ -215,7 +216,3 @@ class PostgresLedger(LedgerStore):
                         "counts; nothing was drawn for a charge, and nothing is"
                     ) from error
                 time.sleep(_PAUSE)
-
-
-def _as_utc(seconds: str) -> datetime:
-    return datetime.fromtimestamp(float(seconds), UTC)

@@ -11,19 +11,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, Protocol, final
+from typing import Any, Final, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import MissingExtra
-from dxgeom.metrics import detours_in_numpy
 from dxgeom.numeric.optional_library import optional_library
 
 _BITS: Final = 15
 _LARGEST: Final = 2**_BITS - 1
 _SMALL: Final = 128
 _EXPONENTS: Final = 1000
+_COLUMNS: Final = 1024
+_SUMS: Final = 1 << 16
+"""Sums that are formed together, so that they stay in the processor's cache."""
 WORTHWHILE: Final = 0.25
 """Where more pairs than this part are suspects, looking at all of them at once in float64 is faster."""
 
@@ -149,7 +151,7 @@ SLOWER = "numba would make this about four times as fast: pip install 'dxgeom[fa
 
 
 class Detours(Protocol):
-    """What both modules hold: min over k of matrix[i, k] + matrix[k, j], rows ``start``..``stop - 1``, columns below
+    """What both have: min over k of matrix[i, k] + matrix[k, j], rows ``start``..``stop - 1``, columns below
     ``stop``."""
 
     def shortest_detours(self, matrix: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
@@ -164,9 +166,50 @@ class Detours(Protocol):
         """Of entries below 2¹⁵."""
 
 
+@final
+class InNumPy:
+    """The loops in NumPy: one middle record at a time for a tile of pairs."""
+
+    @staticmethod
+    def shortest_detours(matrix: NDArray[np.float64], start: int, stop: int) -> NDArray[np.float64]:
+        """min over k of matrix[i, k] + matrix[k, j] and matrix[i, j] itself, for rows start..stop-1 and j < stop."""
+        return _lowered(matrix[start:stop, :stop].copy(), matrix, start, stop)
+
+    @staticmethod
+    def detours_of_pairs(
+        matrix: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """min over k of matrix[i, k] + matrix[k, j] for each pair."""
+        shortest = np.empty(rows.size)
+        pairs = max(1, _SUMS // len(matrix))
+        for first in range(0, rows.size, pairs):
+            some = slice(first, first + pairs)
+            (matrix[rows[some]] + matrix[columns[some]]).min(axis=1, out=shortest[some])
+        return shortest
+
+    @staticmethod
+    def shortest_coarse(entries: NDArray[np.uint16], start: int, stop: int) -> NDArray[np.uint16]:
+        """min over k of entries[i, k] + entries[k, j] for rows start..stop-1 and j < stop."""
+        return _lowered(np.full((stop - start, stop), 2**16 - 1, dtype=np.uint16), entries, start, stop)
+
+
+def _lowered(shortest: NDArray[Any], matrix: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+    """The smaller of ``shortest`` (stop - start, stop) and min over k of matrix[i, k] + matrix[k, j]."""
+    legs = np.ascontiguousarray(matrix[:, start:stop])[:, :, None]
+    for left in range(0, stop, _COLUMNS):
+        columns = slice(left, min(left + _COLUMNS, stop))
+        tile = np.ascontiguousarray(shortest[:, columns])
+        detours = np.empty_like(tile)
+        with np.errstate(over="ignore"):
+            for leg, row in zip(legs, matrix[:, columns], strict=True):
+                np.minimum(tile, np.add(leg, row, out=detours), out=tile)
+        shortest[:, columns] = tile
+    return shortest
+
+
 def fastest(size: int) -> Detours:
     """The loops to use for matrices of so many records."""
-    return (_compiled() if size >= COMPILED_FROM else None) or detours_in_numpy
+    return (_compiled() if size >= COMPILED_FROM else None) or InNumPy()
 
 
 def slow_for_want_of_numba(size: int) -> bool:

@@ -40,7 +40,9 @@ def without_idle_attributes(metric: Metric, values: NDArray[Any]) -> tuple[Metri
             return _alone_or(MaxMetric, list(kept.values())), values
         case GroupedMetric(parts=parts, groups=groups):
             kept, values = _varying(parts, values)
-            return grouped(list(kept.values()), [_among(list(kept), group) for group in groups]), values
+            new = {old: place for place, old in enumerate(kept)}
+            left = [Group(tuple(new[old] for old in new if old in one.places), one.epsilon) for one in groups]
+            return grouped(list(kept.values()), left), values
         case ReorderedMetric(inner=inner):
             return without_idle_attributes(inner, metric.rearranged(values))
         case CapMetric(inner=inner, epsilon=epsilon):
@@ -55,10 +57,6 @@ def without_idle_attributes(metric: Metric, values: NDArray[Any]) -> tuple[Metri
 
 def _alone_or(family: type[SumMetric] | type[MaxMetric], parts: Sequence[Metric]) -> Metric:
     return parts[0] if len(parts) == 1 else family(tuple(parts))
-
-
-def _among(kept: Sequence[int], group: Group) -> Group:
-    return Group(tuple(new for new, old in enumerate(kept) if old in group.places), group.epsilon)
 
 
 def _varying(parts: Sequence[Metric], values: NDArray[Any], inner: int = 1) -> tuple[dict[int, Metric], NDArray[Any]]:

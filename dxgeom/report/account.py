@@ -45,7 +45,7 @@ def account(facts: Facts) -> Section:
             )
         )
     else:
-        blocks.append(budget_gauge(spent, budget, _releases(facts)))
+        blocks.append(budget_gauge(spent, budget, len(facts.releases if facts.history is None else facts.entries)))
         blocks += [Paragraph(words) for words in _words(facts, spent)]
     for one in facts.releases:
         blocks += answers_of(one, facts)
@@ -69,10 +69,6 @@ def budget_gauge(spent: Fraction, budget: Fraction, count: int | None, privacy_m
         f"{amount(spent)} told{releases}",
         f"{amount(counted.spend_below(max(left, Fraction(0))))} left of {amount(budget)}{how}",
     )
-
-
-def _releases(facts: Facts) -> int:
-    return len(facts.releases) if facts.history is None else len(facts.entries)
 
 
 def _words(facts: Facts, spent: Fraction) -> Iterator[str]:

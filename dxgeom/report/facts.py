@@ -17,7 +17,6 @@ from dxgeom.policy.explain.review import Review
 from dxgeom.policy.explain.tightening import LISTED, AttributeExamination
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE, privacy_measure_of
-from dxgeom.universe.attributes import Attribute
 
 if TYPE_CHECKING:
     from dxgeom.ledger.entry import Entry
@@ -122,14 +121,10 @@ def comparisons(policy: Policy, examined: tuple[AttributeExamination, ...]) -> t
         if attribute.name in small:
             records = np.arange(attribute.size) * step
             distances = metric.distance(records[:, None], records[None, :])
-            found.append(PairDistances(attribute.name, _called(policy, attribute), _distances(distances)))
+            called = tuple(spoken(policy.labels.value(attribute.name, label)) for label in attribute.labels)
+            found.append(PairDistances(attribute.name, called, _distances(distances)))
         step *= attribute.size
     return tuple(reversed(found))
-
-
-def _called(policy: Policy, attribute: Attribute) -> tuple[str, ...]:
-    """What readers see the values called."""
-    return tuple(spoken(policy.labels.value(attribute.name, label)) for label in attribute.labels)
 
 
 def _distances(found: NDArray[np.float64]) -> NDArray[np.float64]:

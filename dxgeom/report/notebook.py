@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,9 @@ from dxgeom.report.short_release import release_screen
 from dxgeom.universe.people.people import PUBLIC_NUMBER
 from dxgeom.universe.wording import shown as quoted
 from dxgeom.wording.numbers import amount, at_most, digits, guesses, plus_minus
+
+_TIMES_SMALLER: Final = "How many times smaller each error is than under ordinary noise."
+_DOTS_AND_LINES: Final = "The dots are the released answers, the lines their bars."
 
 
 def policy(shown: Policy) -> Document:
@@ -161,7 +164,7 @@ def plan(shown: Plan) -> Document:
     scene = plan_scene(shown, ())
     blocks: list[Block] = [short, ShownTable("Questions and errors", columns, rows)]
     if scene is not None:
-        blocks.append(Picture(scene, "How many times smaller each error is than under ordinary noise."))
+        blocks.append(Picture(scene, _TIMES_SMALLER))
     sections = (
         Section(0, "How exact", tuple(blocks)),
         Section(
@@ -178,22 +181,12 @@ def plan(shown: Plan) -> Document:
 
 def plan_short(shown: Plan) -> Document:
     """Its screen, and how much smaller errors are than under ordinary noise."""
-    short, scene = plan_screen(shown, shown.spend_of_figures()), plan_scene(shown, ())
-    return (
-        short
-        if scene is None
-        else _with_picture(short, Picture(scene, "How many times smaller each error is than under ordinary noise."))
-    )
+    return _with_picture(plan_screen(shown, shown.spend_of_figures()), plan_scene(shown, ()), _TIMES_SMALLER)
 
 
 def release_short(shown: Release[Any]) -> Document:
     """Its screen, and the answers with their bars as a picture."""
-    short, scene = release_screen(shown), release_scene(shown, ())
-    return (
-        short
-        if scene is None
-        else _with_picture(short, Picture(scene, "The dots are the released answers, the lines their bars."))
-    )
+    return _with_picture(release_screen(shown), release_scene(shown, ()), _DOTS_AND_LINES)
 
 
 def policy_short(shown: Policy) -> Document:
@@ -201,8 +194,9 @@ def policy_short(shown: Policy) -> Document:
     return policy_screen(shown, shown.review())
 
 
-def _with_picture(short: Document, picture: Picture) -> Document:
-    return replace(short, sections=(*short.sections, Section(0, "", (picture,))))
+def _with_picture(short: Document, scene: Scene | None, caption: str) -> Document:
+    picture = () if scene is None else (Section(0, "", (Picture(scene, caption),)),)
+    return replace(short, sections=(*short.sections, *picture))
 
 
 def _in_its_words(shown: Plan) -> Document:
@@ -277,7 +271,7 @@ def release(shown: Release[Any]) -> Document:
     released = _document(shown)
     scene = _scene(released.answers, ())
     blocks: list[Block] = [Paragraph(joint_words(released))] if scene is not None else []
-    blocks += [] if scene is None else [Picture(scene, "The dots are the released answers, the lines their bars.")]
+    blocks += [] if scene is None else [Picture(scene, _DOTS_AND_LINES)]
     blocks += answer_blocks(released.parts)
     counted = privacy_measure_of(account.privacy_measure)
     spent = counted.spend_above(counted.counted(budget) - counted.counted(shown.remaining))

@@ -229,12 +229,9 @@ def _answers(ledger: str | Path, history: History, facts: Facts) -> tuple[Releas
     """The answers to queries that the ledger holds of this policy."""
     found = []
     for entry in facts.entries:
-        content = read_answer(ledger, entry.number) if _is_kept(history, entry.number) else None
+        kept = entry.number in history.answers or entry.number in history.waiting
+        content = read_answer(ledger, entry.number) if kept else None
         if content is not None:
             with suppress(DataError):  # answers of other mechanisms are in the ledger, too
                 found.append(release_of(content, f"entry {entry.number} of the ledger"))
     return tuple(found)
-
-
-def _is_kept(history: History, number: int) -> bool:
-    return number in history.answers or number in history.waiting

@@ -130,7 +130,7 @@ def _rows(facts: Facts) -> Iterator[Row]:
         allowed = (
             f"The policy, by 'unconnected: allow' {_line_of(facts, 'unconnected')}. A rule that joins them hides it."
         )
-        yield _what(one), _meaning(one), allowed
+        yield "Groups of records" if one.attribute is None else one.attribute, _meaning(one), allowed
     for name in sorted(facts.policy.resolved.public):
         yield (
             f"Whether {name} is missing",
@@ -171,10 +171,6 @@ def _rows(facts: Facts) -> Iterator[Row]:
         "Answers about the same people from elsewhere add to these. This page does not know them.",
         "Whoever keeps the data.",
     )
-
-
-def _what(one: Unprotected) -> str:
-    return "Groups of records" if one.attribute is None else one.attribute
 
 
 def _meaning(one: Unprotected) -> str:

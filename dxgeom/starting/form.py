@@ -99,9 +99,8 @@ def form_of(path: Path, said: Said) -> TextForm:
     each = _line_by_line(lines[first:], split.separator, split.quote, first)
     broken = next((number for number, row in each if row is None), None)
     empty = _empty_at_the_end(fitting)
-    header, names = _header(
-        fitting, said, split.width, path, plain=encoding is not None or _is_ascii(fitting), empty=empty
-    )
+    plain = encoding is not None or all(cell.isascii() for cell in fitting[0][1])
+    header, names = _header(fitting, said, split.width, path, plain=plain, empty=empty)
     if broken is not None and header is not None and broken < header:
         raise DataError(
             f"line {broken} of '{path}', above the line of names, opens a quotation mark that does not end in it. A "
@@ -263,10 +262,6 @@ def _line_by_line(lines: Lines, sign: str, quote: str | None, before: int) -> It
 def _empty_at_the_end(fitting: list[tuple[int, list[str]]]) -> int:
     """How many cells at the end of every line are empty, as where a separator ends each."""
     return min(len(row) - len([*dropwhile(lambda cell: not cell.strip(), reversed(row))]) for _, row in fitting)
-
-
-def _is_ascii(fitting: list[tuple[int, list[str]]]) -> bool:
-    return all(cell.isascii() for cell in fitting[0][1])
 
 
 def _header(

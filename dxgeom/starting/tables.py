@@ -174,14 +174,11 @@ def _typed(table: Any, described: str, *, look: bool) -> SeenTable:
         if not look:
             columns = list(map(unseen, names, kinds))
             return SeenTable(described, tuple(columns))
-        rows = source.written(f"SELECT {_as_text(len(names))} FROM records LIMIT {ROWS_COUNTED}")  # noqa: S608
+        cells = ", ".join(f"coalesce(CAST(k{place} AS VARCHAR), '')" for place in range(len(names)))
+        rows = source.written(f"SELECT {cells} FROM records LIMIT {ROWS_COUNTED}")  # noqa: S608
         known = seen(names, kinds, _fetched(rows), described)
     columns = [replace(one, zoned=one.zoned or at) for one, at in zip(known.columns, zoned, strict=True)]
     return replace(known, columns=tuple(columns))
-
-
-def _as_text(width: int) -> str:
-    return ", ".join(f"coalesce(CAST(k{place} AS VARCHAR), '')" for place in range(width))
 
 
 def _fetched(batches: Iterator[Any]) -> Iterator[tuple[str, ...]]:

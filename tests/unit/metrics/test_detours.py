@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.claimed_distances import KINDS, SIZE, euclidean, symmetric
 
 import dxgeom as dx
-from dxgeom.metrics import detours, detours_in_numpy
+from dxgeom.metrics import detours
 from dxgeom.metrics.detours import half_precision_copy, suspects, worst_detour
 
 rows = st.integers(1, 70)
@@ -43,8 +43,8 @@ def test_both_find_the_same_worst_detour_and_the_same_shortest_ones(compiled, ki
     matrix = matrix if connected else with_gaps(matrix, seed)
     stop = min(start + height, SIZE)
     here = (matrix, start, stop)
-    assert np.array_equal(compiled.shortest_detours(*here), detours_in_numpy.shortest_detours(*here))
-    assert worst_detour(*here, None, compiled) == worst_detour(*here, None, detours_in_numpy)
+    assert np.array_equal(compiled.shortest_detours(*here), detours.InNumPy().shortest_detours(*here))
+    assert worst_detour(*here, None, compiled) == worst_detour(*here, None, detours.InNumPy())
 
 
 @pytest.mark.needs("numba")
@@ -57,20 +57,20 @@ def test_both_suspect_the_same_pairs_and_find_the_same_worst_of_them(compiled, k
     coarse = half_precision_copy(matrix)
     assert coarse is not None
     here = (coarse.entries, start, stop)
-    assert np.array_equal(compiled.shortest_coarse(*here), detours_in_numpy.shortest_coarse(*here))
+    assert np.array_equal(compiled.shortest_coarse(*here), detours.InNumPy().shortest_coarse(*here))
     coarse = replace(coarse, slack=slack)
-    suspected, count = suspects(coarse, start, stop, detours_in_numpy)
+    suspected, count = suspects(coarse, start, stop, detours.InNumPy())
     again, as_many = suspects(coarse, start, stop, compiled)
     assert (np.array_equal(suspected, again), as_many) == (True, count)
     here = (matrix, start, stop, coarse)
-    assert worst_detour(*here, compiled) == worst_detour(*here, detours_in_numpy)
+    assert worst_detour(*here, compiled) == worst_detour(*here, detours.InNumPy())
 
 
 @pytest.mark.needs("numba")
 def test_large_matrices_are_compiled_where_numba_is_installed(compiled):
     detours._compiled.cache_clear()
     assert detours.fastest(detours.COMPILED_FROM) is compiled
-    assert detours.fastest(detours.COMPILED_FROM - 1) is detours_in_numpy
+    assert isinstance(detours.fastest(detours.COMPILED_FROM - 1), detours.InNumPy)
     assert not detours.slow_for_want_of_numba(detours.COMPILED_FROM)
 
 
@@ -79,7 +79,7 @@ def test_without_numba_all_is_done_in_numpy_and_said(monkeypatch):
     monkeypatch.delitem(sys.modules, "dxgeom.metrics.detours_compiled", raising=False)
     detours._compiled.cache_clear()
     try:
-        assert detours.fastest(detours.COMPILED_FROM) is detours_in_numpy
+        assert isinstance(detours.fastest(detours.COMPILED_FROM), detours.InNumPy)
         assert detours.slow_for_want_of_numba(detours.COMPILED_FROM)
         assert not detours.slow_for_want_of_numba(detours.COMPILED_FROM - 1)
         monkeypatch.setattr(detours, "COMPILED_FROM", 100)
