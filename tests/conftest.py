@@ -51,8 +51,6 @@ MOST_SECONDS = (4 if os.environ.get("CI") else 2) * LONG_SECONDS
 """A short test that takes more fails; whatever machine CI runs on may be slow at what another does fast."""
 NEW_MODULES = 20
 """A test that was the first to load so many modules is not judged: others would have loaded them."""
-# Until all tests are collected.
-gc.disable()
 _SECONDS = SecondsOfASlowCore()
 _SHARE: dict[str, int] = {}
 _TIMES: list[tuple[float, str]] = []
@@ -120,11 +118,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in later]
 
 
-def pytest_collection_finish() -> None:
-    """What is collected lives as long as the tests: no search for garbage looks at it, then or again."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is collected lives as long as the tests: no search for garbage looks at it, then or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
