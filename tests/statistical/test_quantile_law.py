@@ -1,7 +1,7 @@
 """How often quantiles are drawn against their exact chances, from the definition.
 
 ``DXGEOM_QUANTILES``: how many draws of each law; make soak asks for a million. Sixty thousand notice a law whose rate
-is off by a tenth with a chance of at least .98, and by three tenths where several are chosen by listed distances.
+is off by a tenth with a chance of at least .98, and by three tenths in the cases of ``NOTICED``.
 Fixed seeds; were they random, a correct sampler would fail one of the tests with a chance below 1e-8.
 """
 
