@@ -51,8 +51,8 @@ test-services: .venv-services/ready
 test-long: .venv/ready
 	$(PYTEST) -n auto --dist load --maxschedchunk 1 -rs -m long
 
-# Writers of one ledger, and releases, killed a thousand times; audits of a hundred thousand fits, of ten million draws, and
-# of a million quantiles, of a million answers of every family through releases; random tables of people on every engine, counted by hand.
+# Writers of one ledger, and releases, killed a thousand times; audits of a hundred thousand fits, of ten million draws, of a
+# million of the worst pair, of a million quantiles, of a million answers of every family through releases; random tables of people on every engine, counted by hand.
 soak: .venv/ready .venv-services/ready
 	DXGEOM_KILLS=1000 $(PYTEST) -m "" tests/unit/ledger/test_ledger_processes.py -k killed
 	DXGEOM_KILLS=250 $(PYTEST) -m "" -n auto tests/unit/ledger/test_answers_of_killed_processes.py -k "ends or begins"
@@ -64,6 +64,7 @@ soak: .venv/ready .venv-services/ready
 	DXGEOM_MUTATED_LEDGERS=1500 $(PYTEST) -m "" tests/unit/ledger/test_mutated_files.py
 	DXGEOM_FITS=100000 $(PYTEST) -m long tests/unit/learning/test_objective_perturbation.py -k audit
 	DXGEOM_MILLION_DRAWS=10 $(PYTEST) -m long -s tests/statistical/test_rounded_gaussian.py
+	DXGEOM_OF_THE_PAIR=1000000 $(PYTEST) -m long tests/laws/test_concentrated_laws.py -k worst_pair
 	DXGEOM_QUANTILES=1000000 $(PYTEST) -m long -n auto tests/statistical/test_quantile_law.py
 	DXGEOM_ANSWERS=1000000 $(PYTEST) -m long -n auto -rP tests/statistical/test_audits_through_release.py
 	DXGEOM_TABLES=100 $(PYTEST) -m "not service" -n auto tests/laws/test_*people_by_brute_force.py

@@ -1,10 +1,12 @@
 """What mechanisms promise under concentrated privacy: audited from outside, by hockey sticks at several ε.
 
 Each audit fails a correct mechanism with a chance of at most 1e-9.
+``DXGEOM_OF_THE_PAIR``: how many draws of either data of the worst pair; make soak asks for a million.
 """
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +30,7 @@ SIZE, RATE = 4, Fraction(3, 4)
 ROWS = np.array([[1, 0, 0, 0], [0, 1, 2, 3], [0, 0, 1, 1]])
 COUNTS = np.array([3, 1, 4, 2])
 ERROR = 1e-9
+OF_THE_PAIR = int(os.environ.get("DXGEOM_OF_THE_PAIR", "250000"))
 EPSILONS = (0.0, 0.3, 1.0, 2.0)
 
 
@@ -104,9 +107,13 @@ def test_an_audit_would_notice_twice_the_loss():
 
 
 @pytest.mark.long
-def test_a_million_draws_of_the_worst_pair_come_near_the_curve_and_not_above():
-    """The pair whose distance the noise uses up: hockey sticks at several ε, and at ε = 0 as near as the draws tell."""
-    mechanism, draws = planned().mechanism, 1_000_000
+def test_many_draws_of_the_worst_pair_come_near_the_curve_and_not_above():
+    """The pair whose distance the noise uses up: hockey sticks at several ε, and at ε = 0 as near as the draws tell.
+
+    The chance of failing a correct mechanism is the same for any number of draws. A quarter of a million find all
+    but .04 of the δ that the curve states, a million all but .02.
+    """
+    mechanism, draws = planned().mechanism, OF_THE_PAIR
     pairs = [(i, j) for i in range(SIZE) for j in range(i)]
     shifts = np.array([ROWS[:, i] - ROWS[:, j] for i, j in pairs], dtype=float)
     covariance = mechanism.float_mixing @ mechanism.law.second_moment @ mechanism.float_mixing.T
@@ -124,6 +131,7 @@ def test_a_million_draws_of_the_worst_pair_come_near_the_curve_and_not_above():
             assert hockey_stick(one, two, epsilon) <= privacy.gaussian_delta(epsilon, distance)
     # Two binomial bounds at 1e-9/20, of half of the draws each, are what the audit gives away.
     given_away = 2 * 6.8 * np.sqrt(0.25 / (draws / 2))
+    assert given_away < 0.04
     assert hockey_stick(*views, 0.0) > privacy.gaussian_delta(0.0, distance) - given_away
 
 
