@@ -75,6 +75,7 @@ class WholeTablesKind(QuestionKind[MarginalQueries]):
     about = "whole tables of counts"
     heeds = AIMS
     counts = True
+    own_noise = frozenset({"auto", "marginal-laplace", "marginal-gaussian", "kronecker-gaussian"})
     codec, field = "dxgeom.plan_files.table_plans:CODEC", "table_noise"
 
     def part(self, question: MarginalQueries, how: Planning) -> Plan:
@@ -91,6 +92,7 @@ class BoxesKind(QuestionKind[BoxQueries]):
     about = "very many boxes"
     heeds = AIMS
     counts = True
+    own_noise = frozenset({"auto", "boxes-laplace", "boxes-gaussian"})
     codec, field = "dxgeom.plan_files.box_plans:CODEC", "box_noise"
 
     def part(self, question: BoxQueries, how: Planning) -> Plan:

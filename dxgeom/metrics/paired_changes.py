@@ -325,10 +325,10 @@ def _refuse() -> None:
 
 
 def _refuse_ends(tables: WeightTables) -> None:
-    """Along one attribute the ends of what is counted tell kinds apart, before anything is laid out."""
+    """The ends of boxes tell kinds apart, before anything is laid out."""
     for table in tables.tables:
         if table.between is not None:
-            _refuse_entries(len(np.unique(np.append(table.between, [0, table.cells]))) - 1, len(table.queries))
+            _refuse_entries(table.kinds, len(table.queries))
 
 
 def _refuse_entries(kinds: int, queries: int) -> None:

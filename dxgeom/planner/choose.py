@@ -21,7 +21,7 @@ from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.comparing.thoroughness import of_small_work, settled
 from dxgeom.planner.kind import Planning, kind_of
 from dxgeom.planner.listed_plan import listed_plan
-from dxgeom.planner.objectives.aims import Errors
+from dxgeom.planner.objectives.aims import Errors, with_aims
 from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, Progress
 from dxgeom.planner.plan import Plan
@@ -56,7 +56,8 @@ def plan(
     out, a balanced plan takes those that the queries state. The plan then needs the least spend for them, see
     :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every candidate
     and takes the one with the smallest exact error; naming one builds that one and nothing else: the others, and the
-    lower bound, are found when they are asked for, by ``plan.candidates`` and ``plan.lower_bound``. Units are then
+    lower bound, are found when they are asked for, by ``plan.candidates`` and ``plan.lower_bound``. Named, any noise
+    answers whole tables and boxes, too, listed one by one while possible records can be counted. Units are then
     balanced against what that mechanism would do for each alone. "mwem" and "small-database" answer by synthetic
     records in place of noise; "families" takes noise or a small database, whichever has the smaller bound that is
     proved at 95 % for all answers at once, at ``spend``. Quantiles are answered by "transport" cost or with "laplace"
@@ -90,6 +91,9 @@ def plan(
     with listener(progress) as tell:
         wish = Wish(objective, importance, errors, mechanism, records, amount, thorough, tell, how)
         kind = kind_of(queries)
+        if kind.own_noise and mechanism not in kind.own_noise and queries.universe.indexable:
+            queries = with_aims(queries, wish).listed
+            kind, wish = kind_of(queries), replace(wish, importance=None, errors=None)
         kind.require_heeded(wish)
         return kind.part(queries, Planning(metric, wish))
 

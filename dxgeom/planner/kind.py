@@ -50,7 +50,8 @@ class QuestionKind(ABC, Generic[Question]):
 
     ``question``: the class of what is asked. ``about``: what plans of it are of, in words. ``heeds``: what may be said
     of its plans beside :data:`ALWAYS`; ``instead``: what to do in place of saying something else, by its name.
-    ``counts``: whether it asks for counts and sums, to which noise is added. ``codec``: where what its plan files hold
+    ``counts``: whether it asks for counts and sums, to which noise is added; ``own_noise``: the names of what it is
+    answered by in its own form, empty where all are that exist. ``codec``: where what its plan files hold
     is named, empty where all follows from policy, question and public numbers; ``field``: which field only these have,
     empty for those that have none of other kinds.
     """
@@ -60,6 +61,7 @@ class QuestionKind(ABC, Generic[Question]):
     heeds: ClassVar[frozenset[str]] = frozenset()
     instead: ClassVar[Mapping[str, str]] = MappingProxyType({})
     counts: ClassVar[bool] = False
+    own_noise: ClassVar[frozenset[str]] = frozenset()
     codec: ClassVar[str] = ""
     field: ClassVar[str] = ""
 

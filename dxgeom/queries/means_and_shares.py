@@ -23,9 +23,9 @@ from dxgeom.queries.query_kind import (
 )
 from dxgeom.queries.weights import AskedQueries, RatioWords, SummedNumbers
 from dxgeom.universe.columns import plain
-from dxgeom.universe.queries import RECORDS
 from dxgeom.universe.weight_table import WeightTable, products
 from dxgeom.universe.wording import shown
+from dxgeom.universe.workloads.counts import RECORDS
 
 _SHARES = (Fraction(0), Fraction(1))
 _ONES = (Fraction(1), Fraction(1))

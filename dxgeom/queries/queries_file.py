@@ -40,10 +40,9 @@ _BEGIN: Final = "begin with 'queries:' and list the queries below"
 def load_queries(path: str | os.PathLike[str], policy: Policy, records: int | None = None) -> Asked:
     """Read a queries file for a policy's universe: linear queries, quantiles, or tasks of any kinds.
 
-    Where there are too many possible records to count each, or too many weights to list each, whole tables of counts
-    alone,
-    and counts in boxes alone, are read as such; all other counts and sums are linear queries, each of which looks at
-    few attributes together. Quantiles need a count of every possible record.
+    Counts and sums are :class:`Counts`, with the same members however many there are. Where there are too many possible
+    records to count each, or too many weights to list each, whole tables alone, and boxes alone, are kept as such;
+    ``.listed`` has them one by one. Quantiles need a count of every possible record.
 
     Args: ``records``: the public number of records, needed by ``mean`` unless the file states it.
     Raises: QueryError with every mistake in the file, each with its line, column and code.

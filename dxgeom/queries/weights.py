@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dxgeom.universe.numbers.number_cells import Interval
 from dxgeom.universe.numbers.value_rounding import ValueRounding
-from dxgeom.universe.queries import RECORDS
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, only, products
+from dxgeom.universe.workloads.counts import RECORDS
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 Row: TypeAlias = NDArray[np.int64]

@@ -27,15 +27,12 @@ from dxgeom.universe.weight_tables import (
 )
 from dxgeom.universe.workloads import constructors as workloads
 from dxgeom.universe.workloads.constructors import Box, NamedTable
-from dxgeom.universe.workloads.counts import Counts
+from dxgeom.universe.workloads.counts import RECORDS, Counts
 from dxgeom.universe.workloads.groups import AnswerOrigin, ordered_attribute
 from dxgeom.universe.workloads.matrices import TOO_WIDE, weights_of_matrix
 from dxgeom.universe.workloads.stacking import joined, stacked_derived, stacked_weights
 
 _OF_A_POLICY = "give the universe of a policy, policy.universe"
-
-RECORDS = "records"
-"""What counts are measured in."""
 
 
 @final
@@ -179,33 +176,34 @@ class LinearQueries(Counts):
         return cls._of(universe, workloads.boxes(universe, boxes))
 
     @classmethod
-    def stack(cls, parts: Sequence[LinearQueries]) -> LinearQueries:
-        """Workloads over one universe, one below the other.
+    def stack(cls, parts: Sequence[Counts]) -> LinearQueries:
+        """Workloads over one universe, one below the other, in whatever form.
 
         Raises: UnsupportedCombination when they are not about the same records or numbers of records.
         """
         require(parts, (list, tuple), "parts", "list the workloads that are to be one")
         _require(len(parts) > 0, "a workload has at least one of the parts that it is stacked from")
         for part in parts:
-            require(part, LinearQueries, "parts", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
-        universe, records = parts[0].universe, parts[0].records
-        for part in parts:
+            require(part, Counts, "parts", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
+        own = [part.listed for part in parts]
+        universe, records = own[0].universe, own[0].records
+        for part in own:
             same = part.universe and universe and part.universe.lists_the_same_records(universe)
             alike = bool(same) and part.records == records
             _require(alike, "workloads that are stacked are about the same universe and number of records")
         return cls(
-            tuple(name for part in parts for name in part.names),
-            stacked_weights(parts),
-            tuple(unit for part in parts for unit in part.units),
+            tuple(name for part in own for name in part.names),
+            stacked_weights(own),
+            tuple(unit for part in own for unit in part.units),
             universe,
             records,
-            joined(parts, "importance", Fraction(1)) if any(part.importance for part in parts) else None,
-            joined(parts, "measures", RECORDS),
-            joined(parts, "errors", None),
-            stacked_rounding([part.each_rounding for part in parts]),
-            stacked_derived(parts, "ratios"),
-            origins=tuple(origin for part in parts for origin in part.each_origin),
-            variances=stacked_derived(parts, "variances"),
+            joined(own, "importance", Fraction(1)) if any(part.importance for part in own) else None,
+            joined(own, "measures", RECORDS),
+            joined(own, "errors", None),
+            stacked_rounding([part.each_rounding for part in own]),
+            stacked_derived(own, "ratios"),
+            origins=tuple(origin for part in own for origin in part.each_origin),
+            variances=stacked_derived(own, "variances"),
         )
 
     def only(self, places: Sequence[int]) -> LinearQueries:
@@ -222,24 +220,6 @@ class LinearQueries(Counts):
             origins=tuple(self.origins[place] for place in kept) if self.origins else (),
         )
 
-    @property
-    def derived(self) -> tuple[AskedRatio | AskedVariance, ...]:
-        """What is made of several answers each: ratios, then variances."""
-        return self.ratios + self.variances
-
-    @property
-    def by_measure(self) -> dict[str, list[int]]:
-        """The places of the queries of each measure, in order of appearance; one measure when none is stated."""
-        places: dict[str, list[int]] = {}
-        for place, measure in enumerate(self.measures or (RECORDS,) * self.count):
-            places.setdefault(measure, []).append(place)
-        return places
-
-    @property
-    def each_origin(self) -> tuple[AnswerOrigin, ...]:
-        """(K,): the query of a file, and the group of records, that each answer is about."""
-        return self.origins or tuple(map(AnswerOrigin, self.names))
-
     @classmethod
     def _of(cls, universe: Universe, made: Sequence[NamedTable]) -> LinearQueries:
         names = tuple(name for one in made for name in one.names)
@@ -253,39 +233,14 @@ class LinearQueries(Counts):
         return tables_of_matrix(self.weights) if isinstance(self.weights, np.ndarray) else self.weights
 
     @property
-    def each_rounding(self) -> tuple[ValueRounding, ...]:
-        """(K,): how far each answer can be from one about raw numbers."""
-        return self.rounding or (ValueRounding(),) * self.count
+    def listed(self) -> LinearQueries:
+        """Themselves."""
+        return self
 
     @property
     def count(self) -> int:
         """The number K of queries."""
         return self.tables.count
-
-    @property
-    def size(self) -> int:
-        """The number N of possible records."""
-        return self.tables.size
-
-    @property
-    def numerators(self) -> NDArray[np.int64]:
-        """The numerators laid out, (K, N).
-
-        Raises: TooLarge when there are too many.
-        """
-        return self.tables.matrix()
-
-    @property
-    def matrix(self) -> NDArray[np.float64]:
-        """The weights as float64 (K, N), each correctly rounded up to its last place.
-
-        Raises: TooLarge when there are too many.
-        """
-        return np.asarray(self.numerators * np.array([float(unit) for unit in self.units])[:, None])
-
-    def answers(self, counts: NDArray[np.int64]) -> list[Fraction]:
-        """The exact answers on a histogram. **Not private.**"""
-        return [unit * total for unit, total in zip(self.units, self.tables.totals(counts), strict=True)]
 
     @cached_property
     def fingerprint(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, final
 
 import numpy as np
@@ -33,8 +34,8 @@ class WeightTable(Sealed):
 
     ``queries`` (k,): their places in the workload; ``axes``: the places of the attributes, increasing; ``classes``: for
     each axis the class of every code, 0, 1, … with none left out. The weights are ``dense`` (k, classes of axis 1, …),
-    int64; or that is None, and each query counts one cell of the table, that of the place ``counted`` (k,); or, of a
-    table over one axis, the classes ``between`` (2, k) the first one inside and the first beyond.
+    int64; or that is None, and each query counts one cell of the table, that of the place ``counted`` (k,); or a box,
+    ``between`` (2, k, axes): along each axis the first class inside, and the first beyond.
     """
 
     queries: NDArray[np.int64]
@@ -77,11 +78,11 @@ class WeightTable(Sealed):
             alone = self.counted is None and self.between is None
             return alone and self.dense.dtype == np.int64 and self.dense.shape == laid_out
         if self.between is not None:
-            if self.between.dtype != np.int64 or self.between.shape != (2, len(self.queries)):
+            if self.between.dtype != np.int64 or self.between.shape != (2, len(self.queries), len(self.axes)):
                 return False
             lower, upper = self.between
-            proper = bool(np.all((lower >= 0) & (lower < upper) & (upper <= self.cells)))
-            return self.counted is None and len(self.axes) == 1 and proper
+            proper = bool(np.all((lower >= 0) & (lower < upper) & (upper <= np.array(self.shape))))
+            return self.counted is None and len(self.axes) > 0 and proper
         counted = self.queries if self.counted is None else self.counted
         inside = counted.shape == self.queries.shape and bool(np.all((counted >= 0) & (counted < self.cells)))
         return self.counted is not None and inside
@@ -98,7 +99,8 @@ class WeightTable(Sealed):
             return self.counted
         if self.between is not None:
             lower, upper = self.between
-            return lower if np.all(upper == lower + 1) else None
+            one = np.all(upper == lower + 1)
+            return np.asarray(np.ravel_multi_index(tuple(lower.T), self.shape)) if one else None
         single = np.all((self.flat.sum(axis=1) == 1) & (self.flat.min(axis=1) >= 0))
         return np.asarray(self.flat.argmax(axis=1)) if single else None
 
@@ -113,10 +115,18 @@ class WeightTable(Sealed):
         """(k,) and (k,): the smallest and the largest weight of each query."""
         if self.dense is not None:
             return self.flat.min(axis=1), self.flat.max(axis=1)
-        inside = np.ones(len(self.queries), dtype=np.int64)
+        everything = np.full(len(self.queries), self.cells == 1)
         if self.between is not None:
-            inside = self.between[1] - self.between[0]
-        return (inside == self.cells).astype(np.int64), np.ones_like(inside)
+            everything = np.all(self.between[1] - self.between[0] == np.array(self.shape), axis=1)
+        return everything.astype(np.int64), np.ones(len(self.queries), dtype=np.int64)
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of records boxes tell apart at the most."""
+        ends = () if self.between is None else self.between.transpose(2, 0, 1)
+        return math.prod(
+            len(np.unique([*own.ravel(), 0, size])) - 1 for own, size in zip(ends, self.shape, strict=True)
+        )
 
     def totals(self, counts: NDArray[np.int64]) -> list[int]:
         """Each query's exact sum over a histogram of the cells."""
@@ -125,8 +135,13 @@ class WeightTable(Sealed):
         if self.between is None:
             return integer_totals(self.flat, counts)
         small = np.abs(counts.astype(np.float64)).sum() < _SUMS_BELOW
-        below = np.concatenate([[0], np.cumsum(counts if small else counts.astype(object))])
-        return [int(total) for total in below[self.between[1]] - below[self.between[0]]]
+        below = (counts if small else counts.astype(object)).reshape(self.shape)
+        for axis in range(below.ndim):
+            below = np.cumsum(np.insert(below, 0, 0, axis=axis), axis=axis)
+        corners = product((0, 1), repeat=len(self.axes))
+        ends = [(sum(corner), self.between[list(corner), :, range(len(corner))]) for corner in corners]
+        totals = sum((-1) ** (len(self.axes) - upper) * below[tuple(places)] for upper, places in ends)
+        return [int(total) for total in totals]
 
     def rows(self) -> Iterator[NDArray[np.int64]]:
         """The weights as in :attr:`flat`, some queries at a time."""
@@ -139,9 +154,12 @@ class WeightTable(Sealed):
 
     def _laid_out(self, queries: slice) -> NDArray[np.int64]:
         if self.between is not None:
-            lower, upper = self.between[:, queries, None]
-            classes = np.arange(self.cells)
-            return np.asarray((classes >= lower) & (classes < upper), dtype=np.int64)
+            boxes = self.between[:, queries]
+            laid_out = np.ones((boxes.shape[1], 1), dtype=np.int64)
+            for size, (lower, upper) in zip(self.shape, boxes.transpose(2, 0, 1)[..., None], strict=True):
+                inside = (np.arange(size) >= lower) & (np.arange(size) < upper)
+                laid_out = (laid_out[:, :, None] * inside[:, None, :]).reshape(len(laid_out), -1)
+            return laid_out
         counted = () if self.counted is None else self.counted[queries]
         laid_out = np.zeros((len(counted), self.cells), dtype=np.int64)
         laid_out[np.arange(len(counted)), counted] = 1
@@ -172,7 +190,7 @@ def counts_between(
     axis: int, classes: NDArray[np.int64], lower: NDArray[np.int64], upper: NDArray[np.int64]
 ) -> WeightTable:
     """For each pair of ends one count of the classes of an attribute from the one to before the other."""
-    return WeightTable(np.arange(len(lower)), (axis,), (classes,), None, None, np.stack([lower, upper]))
+    return WeightTable(np.arange(len(lower)), (axis,), (classes,), None, None, np.stack([lower, upper])[:, :, None])
 
 
 def tabulated(axes: Sequence[int], weights: NDArray[Any]) -> WeightTable:

@@ -133,7 +133,7 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     @cached_property
     def queries(self) -> MarginalQueries:
         """The tables that are read."""
-        return self.merged.tables
+        return self.merged.tables_read
 
     @cached_property
     def fingerprint(self) -> str:

@@ -14,6 +14,8 @@ from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.weight_table import WeightTable
+from dxgeom.universe.weight_tables import WeightTables
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.constructors import Box
 from dxgeom.universe.workloads.counts import Counts
@@ -135,7 +137,19 @@ class BoxQueries(Counts):
         return tuple((tuple(np.flatnonzero(kind).tolist()), places) for kind, places in zip(kinds, each, strict=True))
 
     @cached_property
-    def tables(self) -> MarginalQueries:
+    def tables(self) -> WeightTables:
+        """A table for each set of columns that boxes restrict."""
+        found = []
+        for support, places in self.supports:
+            own, ends = [self.columns[one] for one in support], np.stack([self.lower, self.upper])
+            between = ends[:, places][:, :, list(support)] if support else None
+            counted = None if support else np.zeros_like(places)
+            classes = tuple(one.codes for one in own)
+            found.append(WeightTable(places, tuple(one.axis for one in own), classes, None, counted, between))
+        return WeightTables(self.universe.layout, tuple(found), self.universe.presence)
+
+    @cached_property
+    def tables_read(self) -> MarginalQueries:
         """What is read: the whole table of each set of columns that boxes restrict."""
         asked = tuple(columns for columns, _ in self.supports)
         return MarginalQueries(self.universe, self.columns, asked, records=self.records)

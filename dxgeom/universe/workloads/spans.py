@@ -84,10 +84,12 @@ def spans_of(table: WeightTable) -> Spans:
 
     Raises: UnsupportedCombination where a query is no count of the records in a box.
     """
-    if table.between is not None and np.all(np.diff(table.classes[0]) >= 0):
-        beyond = np.cumsum(np.bincount(table.classes[0]))
-        first = np.concatenate([[0], beyond[:-1]])
-        return Spans(table.axes, first[table.between[0]][:, None], beyond[table.between[1] - 1][:, None])
+    if table.between is not None and all(np.all(np.diff(own) >= 0) for own in table.classes):
+        ends = [np.append(0, np.cumsum(np.bincount(own))) for own in table.classes]
+        lower, upper = (
+            np.stack([own[at] for own, at in zip(ends, side.T, strict=True)], axis=1) for side in table.between
+        )
+        return Spans(table.axes, lower, upper)
     counted = len(table.queries)
     lower, upper = np.zeros((counted, len(table.axes)), np.int64), np.zeros((counted, len(table.axes)), np.int64)
     taken = _taken(table)

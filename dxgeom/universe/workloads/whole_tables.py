@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_tables import WeightTables
+from dxgeom.universe.weight_table import refuse_too_many, tabulated
+from dxgeom.universe.weight_tables import WeightTables, stacked
 from dxgeom.universe.wording import did_you_mean, shown
-from dxgeom.universe.workloads.constructors import groups_of
+from dxgeom.universe.workloads.constructors import NamedTable, groups_of, marginal
 from dxgeom.universe.workloads.counts import Counts
-from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column, require_columns
+from dxgeom.universe.workloads.groups import AnswerOrigin, Groups, attribute_of, groups_of_column, require_columns
 
 MOST_TABLES: Final = 200_000
 """A plan looks at every table, and at all inside it."""
@@ -179,6 +180,33 @@ class MarginalQueries(Counts):
     @cached_property
     def _by_columns(self) -> dict[frozenset[str], int]:
         return {frozenset(self.titles(place)): place for place in range(len(self.attribute_sets))}
+
+    @cached_property
+    def _cells(self) -> tuple[NamedTable, ...]:
+        refuse_too_many(self.count, max(map(len, self.shapes)) or 1)
+        all_records = NamedTable((_EVERYBODY,), tabulated((), np.ones(1, dtype=np.int64)))
+        each = ([self.columns[place] for place in one] for one in self.attribute_sets)
+        return tuple(marginal(columns) if columns else all_records for columns in each)
+
+    @cached_property
+    def tables(self) -> WeightTables:
+        """Every table's cells."""
+        return stacked(self.universe.layout, [one.table for one in self._cells], self.universe.presence)
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """(K,): the table of each cell."""
+        return np.repeat(np.arange(self.each), [math.prod(shape) for shape in self.shapes])
+
+    @cached_property
+    def answer_names(self) -> tuple[str, ...]:
+        """(K,): what each cell is called."""
+        return tuple(name for one in self._cells for name in one.names)
+
+    @cached_property
+    def origins(self) -> tuple[AnswerOrigin, ...]:
+        """(K,): the table, and the group of records, that each cell is about."""
+        return tuple(origin for one in self._cells for origin in one.origins)
 
     def labels(self, table: int) -> dict[str, list[str]]:
         """Of every cell of a table, the value of each of its columns, cell by cell."""
