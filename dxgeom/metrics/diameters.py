@@ -108,13 +108,18 @@ def closed_form(metric: Metric) -> tuple[float | None, float | None]:
 def l1_diameter(values: NDArray[np.int64], weights: NDArray[np.float64]) -> float:
     """max over all pairs of Σ_k weights[k]·|values[k, i] − values[k, j]|, *rounded up*.
 
-    Exact up to rounding by the 2^(K−1) sign patterns for few rows or by pairs of distinct columns; where both are too
-    many, the sum of the rows' ranges or of the two longest columns, which are never smaller.
+    Exact up to rounding: that of the two longest columns where they have no row in common, as two cells of a table;
+    else by the 2^(K−1) sign patterns for few rows or by pairs of distinct columns; where both are too many, the sum of
+    the rows' ranges or of the two longest columns, which are never smaller.
     """
     columns, _ = distinct_rows(values.T)
     points = columns * weights
-    rows = len(weights)
-    if rows <= _SIGN_PATTERN_LIMIT:
+    rows, lengths = len(weights), np.abs(points).sum(axis=1)
+    longest = np.argsort(lengths)[-2:]
+    two_longest, one, other = float(lengths[longest].sum()), points[longest[0]], points[longest[-1]]
+    if float(np.abs(one - other).sum()) == two_longest:
+        widest = two_longest
+    elif rows <= _SIGN_PATTERN_LIMIT:
         patterns = itertools.product([1.0, -1.0], repeat=rows - 1)
         widest = max(float(np.ptp(points @ np.array([1.0, *pattern]))) for pattern in patterns)
     elif len(columns) * (len(columns) - 1) // 2 * rows <= _PAIR_LIMIT:
@@ -122,10 +127,8 @@ def l1_diameter(values: NDArray[np.int64], weights: NDArray[np.float64]) -> floa
             float(np.abs(points[first] - points[second]).sum(axis=1).max()) for first, second in all_pairs(len(columns))
         )
     else:
-        two_longest = np.sort(np.abs(points).sum(axis=1))[-2:].sum()
-        widest = min(float(np.ptp(points, axis=0).sum()), float(two_longest))
-    reach = float(np.abs(points).sum(axis=1).max())
-    return widest + 4 * (rows + 4) * UNIT_ROUNDOFF * (widest + reach)
+        widest = min(float(np.ptp(points, axis=0).sum()), two_longest)
+    return widest + 4 * (rows + 4) * UNIT_ROUNDOFF * (widest + float(lengths.max()))
 
 
 def l1_diameter_of_tables(tables: WeightTables, weights: NDArray[np.float64]) -> float:
