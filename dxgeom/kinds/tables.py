@@ -230,11 +230,7 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
         return shapes
 
     def sizes(self, plan: Plan) -> dict[str, Any]:
-        return {
-            "tables": plan.queries.each,
-            "cells": plan.queries.count,
-            "mechanism": plan.mechanism.name,
-        }
+        return {"tables": plan.queries.each, "cells": plan.queries.count, "mechanism": plan.mechanism.name}
 
     def lines(self, plan: Plan) -> list[str]:
         tables, cells = plan.queries.each, plan.queries.count

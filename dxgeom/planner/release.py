@@ -63,14 +63,10 @@ class Wanted(Once, TypedDict, total=False):
 
 
 LEFT_OUT: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("count_column", "allotment", "id", "spend", "insecure_test_seed")),
     "purpose": "",
     "outside": "refuse",
-    "count_column": None,
-    "allotment": None,
     "quiet_data": False,
-    "id": None,
-    "spend": None,
-    "insecure_test_seed": None,
 }
 
 
