@@ -31,6 +31,8 @@ KIND_ROOTS = {"AskedTask", "PlanKind", "ShownAnswers"}
 """What is asked as a task, planned, or answered stands below one of these;"""
 QUESTIONS = {"LinearQueries", "QuantileQueries", "MarginalQueries", "BoxQueries", "Tasks"}
 """and these are asked in files of their own."""
+ROOMS_ABOVE_KINDS = {"planner", "plan_files", "report", "document", "audit", "disclosure", "cli"}
+"""What is done here with any kind of question is said by the kind: not even the word of a task stands here."""
 NEITHER_ABSTRACT_NOR_FINAL = {"NamedTuple", "Protocol", "Enum", "IntEnum", "StrEnum", "TypedDict"}
 """What such a class derives from closes it already, or opens it on purpose."""
 
@@ -111,11 +113,12 @@ def kernels() -> Breaches:
 
 def kinds() -> Breaches:
     """Nothing but the kinds themselves tells kinds of questions apart: no isinstance, no match, no comparison of types
-    and no table of classes names what is asked, planned or answered."""
-    named = _classes_of_kinds()
+    and no table of classes names what is asked, planned or answered; and no room above says a task's word."""
+    named, words = _classes_of_kinds(), _words_of_tasks()
     for path in _sources(PACKAGE):
+        above = path.relative_to(PACKAGE).parts[0] in ROOMS_ABOVE_KINDS
         for node in _nodes(path):
-            if _tells_apart(node, named):
+            if _tells_apart(node, named) or (above and isinstance(node, ast.Constant) and node.value in words):
                 yield (
                     f"{_at(path)}:{getattr(node, 'lineno', 1)}",
                     "kinds of questions are told apart: let the kind say it",
@@ -203,6 +206,15 @@ def _classes_of_kinds() -> set[str]:
         before = {*found}
         found |= {name for name, above in bases.items() if above & found}
     return (found - KIND_ROOTS) | QUESTIONS
+
+
+@cache
+def _words_of_tasks() -> set[str]:
+    """The words that ask for a task in a file; 'queries' is the key of a file, too."""
+    tasks = (node for path in _sources(PACKAGE) for node in _nodes(path) if isinstance(node, ast.ClassDef))
+    lines = (line for node in tasks if "AskedTask" in _names(node.bases) for line in node.body)
+    words = (line.value for line in lines if isinstance(line, ast.Assign) and _names(line.targets).keys() == {"word"})
+    return {str(one.value) for one in words if isinstance(one, ast.Constant)} - {"queries"}
 
 
 def _tells_apart(node: ast.AST, named: set[str]) -> bool:

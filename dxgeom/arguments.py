@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import wraps
 from types import NoneType
@@ -107,3 +108,32 @@ def pointing_elsewhere(function: Callable[Given, Returned]) -> Callable[Given, R
         return function(*given, **said)
 
     return called
+
+
+def taking(
+    words: type, left_out: Mapping[str, Any]
+) -> Callable[[Callable[Given, Returned]], Callable[Given, Returned]]:
+    """The same function, whose ``**how`` are these words, or as they are ``left_out``: it shows them in its signature.
+
+    Raises: TypeError for any other word.
+    """
+
+    def made(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
+        written = inspect.signature(function)
+        own = [one for one in written.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(word, inspect.Parameter.KEYWORD_ONLY, default=left_out.get(word, inspect.Parameter.empty))
+            for word in words.__annotations__
+        ]
+        signature = written.replace(parameters=[*own, *more])
+
+        @wraps(function)
+        def called(*given: Given.args, **said: Given.kwargs) -> Returned:
+            bound = signature.bind(*given, **said)
+            bound.apply_defaults()
+            return function(*bound.args, **bound.kwargs)
+
+        called.__signature__ = signature  # type: ignore[attr-defined]
+        return called
+
+    return made

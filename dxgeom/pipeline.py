@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Unpack
 
-from dxgeom.arguments import pointing_elsewhere, require
+from dxgeom.arguments import pointing_elsewhere, require, taking
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.kind import kind_of
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
-from dxgeom.planner.release import Release
+from dxgeom.planner.release import LEFT_OUT, Once, Release
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.queries.queries_file import Asked, load_queries
 
-if TYPE_CHECKING:
-    from dxgeom.ledger.ledger import Ledger
-
 
 @pointing_elsewhere
+@taking(Once, LEFT_OUT)
 def compile_and_release(
     policy: str | Path | Policy,
     table: Any,
     queries: str | Path | Asked,
     *,
-    ledger: str | Path | Ledger,
     spend: Amount,
     objective: ObjectiveName = "balanced",
     mechanism: str = AUTO,
-    outside: Literal["refuse", "drop"] = "refuse",
-    count_column: str | None = None,
-    quiet_data: bool = False,
-    purpose: str = "",
     records: int | None = None,
-    id: str | None = None,
-    allotment: str | None = None,
+    **how: Unpack[Once],
 ) -> Release[Any]:
     """Check the policy, compile it, plan the queries or tasks, charge the ledger, and answer once.
 
@@ -54,14 +46,4 @@ def compile_and_release(
     if "records" in kind_of(asked).heeds:
         said["records"] = records
     chosen = plan(loaded.compile(), asked, **said).uninterrupted()
-    return chosen.release(
-        table,
-        ledger=ledger,
-        spend=spend,
-        outside=outside,
-        count_column=count_column,
-        quiet_data=quiet_data,
-        purpose=purpose,
-        id=id,
-        allotment=allotment,
-    )
+    return chosen.release(table, spend=spend, **how)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -42,8 +43,12 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.tables import AnswerPart, Listed
 
 
-SYNTHESIS, DATABASE = "synthesize", "small_database"
-"""The kinds of tasks that make records."""
+@cache
+def _record_makers() -> dict[str, Any]:
+    """The kinds of tasks that make records, by their words."""
+    from dxgeom.kinds import registry
+
+    return {kind.word: kind for kind in registry.kinds() if getattr(kind, "makes_records", False)}
 
 
 def kept_records(history: History, number: int, document: Any) -> dict[str, list[Any]]:
@@ -51,19 +56,12 @@ def kept_records(history: History, number: int, document: Any) -> dict[str, list
 
     Raises: LedgerError where there is no such task, or more than one, or the ledger does not know the policy.
     """
-    import numpy as np  # loaded where records are asked for
-
-    from dxgeom.mechanisms.synthetic.synthetic import whole_counts
-    from dxgeom.universe.reading.record_tables import columns_of_records
+    from dxgeom.universe.reading.record_tables import columns_of_records  # loaded where records are asked for
 
     task, kept = _task(number, document)
     universe = _policy(history, number).universe
     try:
-        if task["kind"] == SYNTHESIS:
-            distribution = np.array(kept["distribution"], dtype=np.float64)
-            counts = whole_counts(distribution, int(task["rows"]))
-        else:
-            counts = np.bincount(np.array(kept[1:], dtype=np.int64), minlength=universe.size).astype(np.int64)
+        counts = _record_makers()[task["kind"]].kept_counts(task, kept, universe.size)
     except (KeyError, TypeError, ValueError) as error:
         raise LedgerError(f"the records of entry {number} were stored otherwise; show it as json") from error
     return columns_of_records(universe, counts)
@@ -92,11 +90,12 @@ def _makers(document: Any) -> list[tuple[dict[str, Any], Any]]:
     tasks = document.get("tasks") if isinstance(document, dict) else None
     kept = document.get("kept") if isinstance(document, dict) else None
     if tasks is None and isinstance(document, dict) and {"rows", "bounds", "kept"} <= {*document}:
-        return [({**document, "kind": SYNTHESIS if isinstance(kept, dict) else DATABASE}, kept)]
+        makers = _record_makers().items()
+        return [({**document, "kind": word}, kept) for word, kind in makers if kind.kept_as is type(kept)]
     pairs: list[tuple[dict[str, Any], Any]] = []
     if isinstance(tasks, list) and isinstance(kept, list) and len(tasks) == len(kept):
         pairs = list(zip(tasks, kept, strict=True))
-    return [(task, one) for task, one in pairs if task.get("kind") in (SYNTHESIS, DATABASE)]
+    return [(task, one) for task, one in pairs if task.get("kind") in _record_makers()]
 
 
 def _policy(history: History, number: int) -> Any:

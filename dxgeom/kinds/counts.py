@@ -1,44 +1,57 @@
-"""Counts and sums with noise on each: lists of linear queries, whole tables of counts, counts in very many boxes."""
+"""Counts and sums with noise on each: lists of linear queries."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, final
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, Literal, final
 
-from dxgeom.planner.kind import Planning, QuestionKind
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.planner.kind import OF_NOISE, Planning, QuestionKind, kind_of
+from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.workloads.box_queries import BoxQueries
-from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
+    from dxgeom.planner.answers.error_bars import ErrorBars
+    from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.comparing.comparison import CandidateComparison
+    from dxgeom.planner.listed_plan import ListedNoise
+    from dxgeom.planner.measures import MeasureComparison
+    from dxgeom.planner.objectives.objective import Objective, UnitError
+    from dxgeom.planner.objectives.usefulness import UselessAnswer
+    from dxgeom.planner.overview import PlanOverview
     from dxgeom.planner.plan import Plan
-
-AIMS: Final = frozenset({"objective", "importance", "errors", "mechanism"})
-OF_NOISE: Final = frozenset({"objective", "mechanism", "records", "hull_limits", "coarse_facets", "work"})
-"""What may be said wherever noise on counts and sums is one of several things that are planned."""
 
 
 @final
-class LinearQueriesKind(QuestionKind[LinearQueries]):
+class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
     """Linear queries: noise of the best shape; or the best family of mechanisms, or noise in boxes, by its name."""
 
     question = LinearQueries
     about = "counts and sums"
-    heeds = AIMS | OF_NOISE | {"published", "body"}
-    counts = True
+    heeds = OF_NOISE | {"importance", "errors", "published", "body"}
+    counts = answers_a_list = within_tasks = True
     codec = "dxgeom.plan_files.listed_plans:CODEC"
 
     def part(self, question: LinearQueries, how: Planning) -> Plan:
         from dxgeom.planner.candidates import require_known  # slow to load, as all that plans is
         from dxgeom.planner.choose import by_cost
         from dxgeom.planner.options import BOX_NOISE, NAMED_FAMILIES
+        from dxgeom.planner.tasks.families import FAMILIES
         from dxgeom.universe.workloads.spans import boxes_of
 
         wish = how.wish
         if wish.mechanism in BOX_NOISE:
             boxes = boxes_of(question)
-            own = how if wish.records != boxes.records else how.saying(records=None)
-            BOXES.require_heeded(own.wish)
-            return BOXES.part(boxes, own)
+            own, kind = how if wish.records != boxes.records else how.saying(records=None), kind_of(boxes)
+            kind.require_heeded(own.wish)
+            return kind.part(boxes, own)
         require_known(wish.mechanism)
         if wish.mechanism in NAMED_FAMILIES:
             if question.universe is not None:
@@ -46,62 +59,153 @@ class LinearQueriesKind(QuestionKind[LinearQueries]):
             return FAMILIES.part(question, how)
         return by_cost(how.metric, question, wish)
 
+    def purpose(self, plan: Plan) -> str:
+        return f"{plan.queries.count} queries by {plan.mechanism.name}"
 
-@final
-class FamiliesKind(QuestionKind[LinearQueries]):
-    """Linear queries by noise or by synthetic records; what is asked is no kind of its own."""
+    def answers(self, plan: Plan, answer: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
+        from dxgeom.planner.answers.linear_answers import LinearAnswers
 
-    question = LinearQueries
-    about = "several families"
-    heeds = OF_NOISE
-    counts = True
+        return LinearAnswers(plan.queries, plan.mechanism, answer, spend, records)
 
-    def part(self, question: LinearQueries, how: Planning) -> Plan:
-        from dxgeom.planner.tasks.families import plan_family
+    def blank(self, plan: Plan, records: int | None) -> tuple[Fraction, ...]:
+        blank: tuple[Fraction, ...] = (Fraction(0),) * plan.queries.count
+        return blank
 
-        self.require_heeded(how.wish)
-        alone = how.saying(mechanism="auto")
-        wish = how.wish
-        return plan_family(
-            how.metric, question, wish.mechanism, lambda: alone.of(question), records=wish.records, spend=wish.spend
+    def fingerprint(self, plan: Plan) -> str:
+        meaning = [plan.mechanism.fingerprint, plan.queries.fingerprint, repr(plan.objective)]
+        return hashlib.sha256(json.dumps(meaning).encode()).hexdigest()
+
+    def records(self, plan: Plan) -> int | None:
+        change = plan.mechanism.change
+        number: int | None = plan.queries.records or (None if change is None else change.records)
+        return number
+
+    def require_whole(self, plan: Plan) -> None:
+        if plan.interrupted is not None and not plan.comparison.accepted:
+            raise UnsupportedCombination(
+                "planning was interrupted, so this is not the plan that would have been chosen, and a release uses up "
+                "budget: plan again, or release plan.as_it_is()"
+            )
+
+    def require_agreement(self, plan: Plan) -> None:
+        from dxgeom.planner.answers.consistency import require_few  # and a solver with it
+
+        require_few(plan.queries.count)
+
+    def as_it_is(self, plan: Plan) -> Plan:
+        decided: ListedNoise = plan.decided
+        return replace(plan, decided=replace(decided, comparison=replace(decided.comparison, accepted=True)))
+
+    def known(self, plan: Plan, spend: Fraction, records: int | None) -> ErrorBars:
+        from dxgeom.planner.answers.error_bars import ErrorBars
+
+        return ErrorBars(plan.queries, plan.mechanism, spend, plan.records if records is None else records)
+
+    def bars(self, plan: Plan, spend: Fraction, records: int | None) -> ErrorBars:
+        return self.known(plan, spend, records)
+
+    def rounding_biases(self, plan: Plan) -> NDArray[np.float64]:
+        return self.known(plan, Fraction(1), None).rounding
+
+    def useless_answers(self, plan: Plan, spend: Fraction, records: int | None) -> tuple[UselessAnswer, ...]:
+        from dxgeom.planner.objectives.usefulness import useless_answers
+
+        number = plan.queries.records if records is None else records
+        return useless_answers(plan.queries, plan.mechanism, spend, number)
+
+    def wants_errors(self, plan: Plan) -> bool:
+        return self.objective(plan).wanted is not None
+
+    def least_spend(self, plan: Plan) -> Fraction:
+        return self.objective(plan).least_spend(plan.mechanism, plan.rounding_biases)
+
+    def objective(self, plan: Plan) -> Objective:
+        objective: Objective = plan.decided.objective
+        return objective
+
+    def loss(self, plan: Plan) -> float:
+        return self.objective(plan).loss(plan.mechanism.variances())
+
+    def lower_bound(self, plan: Plan) -> float:
+        return plan.comparison.lower_bound
+
+    def predicted_mse(self, plan: Plan) -> float:
+        """Lattice rounding included."""
+        return float(plan.mechanism.variances().sum())
+
+    def comparison(self, plan: Plan) -> CandidateComparison:
+        comparison: CandidateComparison = plan.decided.comparison
+        return comparison
+
+    def noise(self, plan: Plan) -> Literal["gaussian", "pure"] | None:
+        law = plan.mechanism.law
+        if law is None or not law.concentrated:
+            return "pure"
+        return "gaussian" if law.normal else None
+
+    def covariance_gap(self, plan: Plan) -> float | None:
+        law = plan.mechanism.law
+        if law is None or not law.normal or plan.lower_bound <= 0:
+            return None
+        return max(0.0, self.objective(plan).loss(plan.mechanism.ideal_variances) / plan.lower_bound - 1)
+
+    def bounds(self, plan: Plan) -> Mapping[str, float]:
+        """See ``bounds_of``."""
+        from dxgeom.planner.objectives.bounds import bounds_of
+
+        return bounds_of(plan.mechanism.sensitivity, plan.objective, plan.lower_bound)
+
+    def privacy_measures(self, plan: Plan) -> MeasureComparison | None:
+        from dxgeom.planner.measures import compared_privacy_measures
+
+        return compared_privacy_measures(plan.candidates)
+
+    def units(self, plan: Plan) -> tuple[UnitError, ...]:
+        from dxgeom.planner.objectives.objective import unit_errors
+
+        return unit_errors(plan.objective, plan.queries, plan.mechanism.variances())
+
+    def reason(self, plan: Plan) -> str:
+        from dxgeom.planner import words
+
+        return words.reason_of(plan)
+
+    def bound_in_words(self, plan: Plan) -> str:
+        from dxgeom.planner import words
+
+        return words.bound_in_words(plan)
+
+    def bias_in_words(self, plan: Plan) -> str | None:
+        change = plan.mechanism.change
+        if change is None:
+            return None
+        biases = plan.mechanism.biases
+        worst = int(np.argmax(biases))
+        return (
+            f"answers are to changed queries: with {change.records:,} records none is further off than "
+            f"{biases[worst]:.4g} ('{plan.queries.names[worst]}') apart from noise; errors are the worst over all "
+            "such data"
         )
 
+    def biases_in_words(self, plan: Plan) -> list[str]:
+        changed = plan.bias_in_words
+        return [*([] if changed is None else [changed]), *plan.bars().in_words()]
 
-@final
-class WholeTablesKind(QuestionKind[MarginalQueries]):
-    """Whole tables of counts, over universes of any size."""
+    def overview(self, plan: Plan, spend: Fraction, level: float) -> PlanOverview:
+        """What it was compared with, and what to expect of each answer."""
+        from dxgeom.planner import words
 
-    question = MarginalQueries
-    about = "whole tables of counts"
-    heeds = AIMS
-    counts = True
-    own_noise = frozenset({"auto", "marginal-laplace", "marginal-gaussian", "kronecker-gaussian"})
-    codec, field = "dxgeom.plan_files.table_plans:CODEC", "table_noise"
+        return words.overview_of(plan, spend, level)
 
-    def part(self, question: MarginalQueries, how: Planning) -> Plan:
-        from dxgeom.planner.marginals.marginal_plan import plan_tables
+    def as_dict(self, plan: Plan) -> dict[str, Any]:
+        from dxgeom.planner import words
 
-        return plan_tables(how.metric, question, how.wish)
+        return words.document_of(plan)
 
+    def lines(self, plan: Plan) -> list[str]:
+        from dxgeom.planner import words
 
-@final
-class BoxesKind(QuestionKind[BoxQueries]):
-    """Counts in very many boxes, along trees and lines of their attributes."""
-
-    question = BoxQueries
-    about = "very many boxes"
-    heeds = AIMS
-    counts = True
-    own_noise = frozenset({"auto", "boxes-laplace", "boxes-gaussian"})
-    codec, field = "dxgeom.plan_files.box_plans:CODEC", "box_noise"
-
-    def part(self, question: BoxQueries, how: Planning) -> Plan:
-        from dxgeom.planner.boxes.choosing import plan_boxes
-
-        return plan_boxes(how.metric, question, how.wish)
+        return words.lines_of(plan)
 
 
 COUNTS: Final = LinearQueriesKind()
-TABLES: Final = WholeTablesKind()
-BOXES: Final = BoxesKind()
-FAMILIES: Final = FamiliesKind()

@@ -8,8 +8,8 @@ from typing import Any
 
 KINDS: tuple[str, ...] = (
     "dxgeom.kinds.counts:COUNTS",
-    "dxgeom.kinds.counts:TABLES",
-    "dxgeom.kinds.counts:BOXES",
+    "dxgeom.kinds.tables:TABLES",
+    "dxgeom.kinds.tables:BOXES",
     "dxgeom.kinds.quantiles:QUANTILES",
     "dxgeom.kinds.tasks:TASKS",
     "dxgeom.kinds.tasks:QUERIES",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast, final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, cast, final
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
@@ -91,6 +93,15 @@ class _SyntheticKind(TaskKind, PlanKind, ABC):
     """Records that are made up, to answer a workload nearly as the real ones do."""
 
     makes_records = True
+    kept_as: ClassVar[type]
+    """What a ledger keeps of an answer is one of these."""
+
+    @abstractmethod
+    def kept_counts(self, shown: Mapping[str, Any], kept: Any, size: int) -> NDArray[np.int64]:
+        """(N,): how many records of each type an answer was that a ledger keeps, beside what was ``shown`` of it.
+
+        Raises: KeyError, TypeError, ValueError for what was kept otherwise.
+        """
 
     def queries(self, plan: Plan) -> LinearQueries:
         workload: LinearQueries = plan.question.workload
@@ -111,6 +122,7 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
     syntax = SynthesizeTaskSyntax
     body = SynthesizeBody
     lists = ("workload",)
+    kept_as = dict
 
     def part(self, question: SynthesisTask, how: Planning) -> Plan:
         """Of the weights, or of what a graphical model makes of their measurements.
@@ -144,6 +156,11 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
         question: SynthesisTask = plan.question
         rows = answer.records if question.rows is None else question.rows
         return SyntheticAnswers(question, answer, None, spend, rows, question.estimate)
+
+    def kept_counts(self, shown: Mapping[str, Any], kept: Any, size: int) -> NDArray[np.int64]:
+        from dxgeom.mechanisms.synthetic.synthetic import whole_counts
+
+        return whole_counts(np.array(kept["distribution"], dtype=np.float64), int(shown["rows"]))
 
     def blank(self, plan: Plan, records: int | None) -> SyntheticHistogram:
         """A histogram that was made of nothing: the public start, and one measurement of no query of the data."""
@@ -214,6 +231,7 @@ class SmallDatabaseKind(_SyntheticKind, QuestionKind[DatabaseTask]):
     syntax = SmallDatabaseTaskSyntax
     body = SmallDatabaseBody
     lists = ("workload",)
+    kept_as = list
 
     def part(self, question: DatabaseTask, how: Planning) -> Plan:
         """Raises: as :func:`dxgeom.mechanisms.selection.small_database`."""
@@ -231,6 +249,9 @@ class SmallDatabaseKind(_SyntheticKind, QuestionKind[DatabaseTask]):
         from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
 
         return SyntheticAnswers(plan.question, answer, plan.mechanism, spend, plan.question.rows)
+
+    def kept_counts(self, shown: Mapping[str, Any], kept: Any, size: int) -> NDArray[np.int64]:
+        return np.bincount(np.array(kept[1:], dtype=np.int64), minlength=size).astype(np.int64)
 
     def blank(self, plan: Plan, records: int | None) -> SmallDatabase:
         from dxgeom.mechanisms.selection.small_databases import SmallDatabase

@@ -95,11 +95,13 @@ class AnswerPlan:
             lambda answer, *_: blank if answer is blank else self.prepared.present(answer),
             blank,
             secret,
-            ledger,
-            insecure_test_seed,
-            outside="refuse",
-            count_column=None,
-            quiet_data=True,
+            {
+                "ledger": ledger,
+                "insecure_test_seed": insecure_test_seed,
+                "outside": "refuse",
+                "count_column": None,
+                "quiet_data": True,
+            },
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from dxgeom.plan_files.sources import require_same_errors
 from dxgeom.plan_files.text.exact_text import figure_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.boxes.choosing import boxes_of_scales
-from dxgeom.planner.noise_in_parts import BOXES
 from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.workloads.box_queries import MOST_BOXES, BoxQueries
@@ -76,7 +75,7 @@ class BoxCodec(Codec):
     """Plans of boxes: trees, lines and scales are the file's, and they are proved to be enough for what the policy
     protects, every budget in integers."""
 
-    planned, document = BOXES, BoxPlanDocument
+    document = BoxPlanDocument
 
     def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:
         asked = plan.queries

@@ -14,18 +14,16 @@ from dxgeom.plan_files.document import parsed
 from dxgeom.plan_files.sources import of_file, policy_of, require_same_plan
 from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.policy.policy import Policy
 
 
 class Codec(ABC):
     """The plan files of one kind of question.
 
-    ``planned``: the kind of its plans; ``document``: the fields of its files; ``decided_by``: which of these say what
-    was decided, and what they are called in words.
+    ``document``: the fields of its files; ``decided_by``: which of these say what was decided, and what they are called
+    in words.
     """
 
-    planned: ClassVar[PlanKind]
     decided_by: ClassVar[Mapping[str, str]] = MappingProxyType({"objective": "objective"})
     document: ClassVar[type[BaseModel]]
 
@@ -64,8 +62,9 @@ def codec_of(kind: QuestionKind[Any]) -> Codec | None:
 
 def codec_of_plan(plan: Plan) -> Codec | None:
     """How this very plan is a file; None for what is none that a file holds."""
-    each = (codec_of(kind) for kind in registry.kinds())
-    return next((codec for codec in each if codec is not None and plan.kind is codec.planned), None)
+    asked = registry.kind_of(plan.question)
+    found = None if asked is None else codec_of(asked)
+    return found if asked is plan.kind else None
 
 
 def loaded(document: dict[str, Any]) -> Plan:

@@ -17,7 +17,7 @@ from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.kind import Planning
-from dxgeom.planner.listed_plan import LISTED, listed_plan
+from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.wish import Wish
 from dxgeom.policy.policy import Policy
@@ -40,7 +40,7 @@ class NoisePart(BaseModel):
 class ListedCodec(PartCodec):
     """Plans of noise on a list of queries: the law has the file's numbers."""
 
-    planned, document, part = LISTED, PlanDocument, NoisePart
+    document, part = PlanDocument, NoisePart
     missing = "there is noise for a task of counts and sums"
 
     def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:

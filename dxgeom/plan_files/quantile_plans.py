@@ -14,7 +14,7 @@ from dxgeom.plan_files.text.exact_text import rational_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.kind import Planning
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.quantile_plan import QUANTILES, plan_quantiles
+from dxgeom.planner.quantile_plan import plan_quantiles
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.quantile_queries import QuantileQueries
 
@@ -54,7 +54,7 @@ class FormsPart(BaseModel):
 class QuantileCodec(PartCodec):
     """Plans of quantiles: the forms are the file's."""
 
-    planned, document, part = QUANTILES, QuantilePlanDocument, FormsPart
+    document, part = QuantilePlanDocument, FormsPart
     decided_by = MappingProxyType({"forms": "forms"})
     missing = "there are forms for each query of quantiles"
 

@@ -14,7 +14,6 @@ from dxgeom.plan_files.queries_data import table_queries_of
 from dxgeom.plan_files.sources import require_same_errors
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.marginals.marginal_plan import plan_of_scales
-from dxgeom.planner.noise_in_parts import TABLES
 from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
 from dxgeom.queries.unlisted import words_of_tables
@@ -80,7 +79,7 @@ class TableCodec(Codec):
     """Plans of whole tables: the scales are the file's, and they are proved to be enough for what the policy protects,
     every budget in integers."""
 
-    planned, document = TABLES, TablePlanDocument
+    document = TablePlanDocument
 
     def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:
         queries = {"written": words_of_tables(plan.queries), "files": {}, "weights": None}

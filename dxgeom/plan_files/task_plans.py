@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, Literal, final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union, final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dxgeom.kinds import registry
 from dxgeom.plan_files.codec import Codec, PartCodec, codec_of, codec_of_plan
 from dxgeom.plan_files.document import Digest, PolicyPart, QueriesPart, Rational
-from dxgeom.plan_files.listed_plans import NoisePart
-from dxgeom.plan_files.quantile_plans import FormsPart
 from dxgeom.plan_files.queries_data import read_as, written_queries
 from dxgeom.plan_files.text.exact_text import rational_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
-from dxgeom.planner.kind import Planning, QuestionKind, Rebuilding
+from dxgeom.planner.kind import Planning, QuestionKind, kind_of
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.tasks.task_plan import TASKS, plan_tasks
 from dxgeom.planner.wish import Wish
 from dxgeom.policy.policy import Policy
-from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
+from dxgeom.universe.tasks.tasks import Tasks
 
 _STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -35,6 +32,13 @@ class FixedPart(BaseModel):
     fingerprint: Digest = Field(description="Of the task's own plan.")
 
 
+if TYPE_CHECKING:
+    DecidedPart: TypeAlias = Any
+else:
+    DecidedPart = Union[*(codec_of(kind).part for kind in registry.kinds() if kind.within_tasks), FixedPart]
+"""What any kind decides of a task."""
+
+
 @final
 class TaskPlanDocument(BaseModel):
     """A plan of tasks: everything that decides the law of its releases, and nothing private."""
@@ -44,7 +48,7 @@ class TaskPlanDocument(BaseModel):
     format: Literal["dxgeom plan 1"]
     policy: PolicyPart
     queries: QueriesPart = Field(description="The tasks, as their file says them.")
-    parts: list[NoisePart | FormsPart | FixedPart] = Field(description="What was decided for each task, in order.")
+    parts: list[DecidedPart] = Field(description="What was decided for each task, in order.")
     compared_at_spend: Rational = Field(description="The spend at which forms of quantiles were compared.")
     spend: Rational | None = Field(description="The spend of a release, where it was stated with the plan.")
     fingerprint: Digest = Field(description="What ledgers remember the plan's releases by.")
@@ -55,7 +59,7 @@ class TaskPlanDocument(BaseModel):
 class TaskCodec(Codec):
     """Plans of tasks: what was decided for each is the file's."""
 
-    planned, document = TASKS, TaskPlanDocument
+    document = TaskPlanDocument
     decided_by = MappingProxyType({"parts": "tasks"})
 
     def fields(self, plan: Plan, policy: Policy) -> dict[str, Any]:
@@ -73,8 +77,8 @@ class TaskCodec(Codec):
         spend = rational_of(document.compared_at_spend, "compared_at_spend")
         decided = _Decided(document)
         with refused_as("DX305", "parts"):
-            how = Planning(policy.compile(), Wish(records=document.queries.records, spend=spend))
-            plan = plan_tasks(tasks, how, decided.of_task)
+            how = Planning(policy.compile(), Wish(records=document.queries.records, spend=spend), decided.rebuilt)
+            plan = kind_of(tasks).part(tasks, how)
         decided.check_others(plan)
         return plan
 
@@ -94,14 +98,10 @@ class _Decided:
         self._parts = {part.name: (number, part) for number, part in enumerate(document.parts)}
         self._used = set[str]()
 
-    def of_task(self, task: TaskWithShare) -> Rebuilding:
-        """Makes anew what the file decided for a task."""
-        return partial(self._rebuilt, task.name)
-
-    def _rebuilt(self, name: str, kind: QuestionKind[Any], question: Any, how: Planning) -> Plan:
-        """Raises: Wrong."""
-        self._used.add(name)
-        number, part = self._parts[name]
+    def rebuilt(self, kind: QuestionKind[Any], question: Any, how: Planning) -> Plan:
+        """What the file decided for a task, made anew. Raises: Wrong."""
+        self._used.add(how.task)
+        number, part = self._parts[how.task]
         place, codec = f"parts[{number}]", codec_of(kind)
         if not isinstance(codec, PartCodec) or not isinstance(part, codec.part):
             missing = codec.missing if isinstance(codec, PartCodec) else f"no task of a file has a plan of {kind.about}"

@@ -22,16 +22,20 @@ Rebuilding: TypeAlias = "Callable[[QuestionKind[Any], Any, Planning], Plan]"
 ALWAYS = frozenset({"spend", "thorough", "progress"})
 """How long is looked, who is told of it, and at which spend plans are compared, may be said of anything."""
 
+OF_NOISE = frozenset({"objective", "mechanism", "records", "hull_limits", "coarse_facets", "work"})
+"""What may be said wherever noise on counts and sums is one of several things that are planned."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
 class Planning:
     """Something to be planned. ``wish``: what is said of it; ``rebuilt``: makes what a plan file decided, of a kind and
-    its question, anew; None where it is to be decided here."""
+    its question, anew; None where it is to be decided here. ``task``: for which task of a file; empty for none."""
 
     metric: VerifiedMetric
     wish: Wish
     rebuilt: Rebuilding | None = field(default=None, repr=False)
+    task: str = ""
 
     def of(self, question: Any) -> Plan:
         """The whole plan of a question that another is made of. Raises: also KeyboardInterrupt if it was cut short."""
@@ -54,6 +58,7 @@ class QuestionKind(ABC, Generic[Question]):
     answered by in its own form, empty where all are that exist. ``codec``: where what its plan files hold
     is named, empty where all follows from policy, question and public numbers; ``field``: which field only these have,
     empty for those that have none of other kinds.
+    ``within_tasks``: whether a task may ask for it as it stands, so that a file of tasks holds its plans in a part.
     """
 
     question: ClassVar[type[Any]]
@@ -64,6 +69,7 @@ class QuestionKind(ABC, Generic[Question]):
     own_noise: ClassVar[frozenset[str]] = frozenset()
     codec: ClassVar[str] = ""
     field: ClassVar[str] = ""
+    within_tasks: ClassVar[bool] = False
 
     @abstractmethod
     def part(self, question: Question, how: Planning) -> Plan:

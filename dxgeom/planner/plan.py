@@ -7,23 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import pointing_elsewhere, require_level
+from dxgeom.arguments import pointing_elsewhere, require_level, taking
 from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
 from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
 from dxgeom.planner.plan_kind import RECORDS, PlanKind
-from dxgeom.planner.release import Release
+from dxgeom.planner.release import LEFT_OUT, EachTime, Release, Wanted
 
 if TYPE_CHECKING:
-    from dxgeom.ledger.ledger import Ledger
     from dxgeom.metrics.verification import VerifiedMetric
     from dxgeom.planner.candidates import CandidateResult
 
@@ -299,20 +297,8 @@ class Plan(Pictured):
         return self.file.text() if self.file else json.dumps(self.as_dict(), indent=2, ensure_ascii=False)
 
     @pointing_elsewhere
-    def release(
-        self,
-        table: Any,
-        *,
-        ledger: str | Path | Ledger,
-        spend: Amount | None = None,
-        purpose: str = "",
-        outside: Literal["refuse", "drop"] = "refuse",
-        count_column: str | None = None,
-        quiet_data: bool = False,
-        id: str | None = None,
-        allotment: str | None = None,
-        insecure_test_seed: int | None = None,
-    ) -> Release[Any]:
+    @taking(Wanted, LEFT_OUT)
+    def release(self, table: Any, **how: Unpack[Wanted]) -> Release[Any]:
         """Charge the ledger, then answer once: :func:`dxgeom.release` of the plan's mechanism.
 
         Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``spend``: left out where
@@ -324,22 +310,19 @@ class Plan(Pictured):
         self.kind.require_whole(self)
         order = checked_order(
             self.mechanism,
-            self.at_spend(spend),
-            purpose=purpose or self.purpose,
+            self.at_spend(how["spend"]),
+            purpose=how["purpose"] or self.purpose,
             plan_fingerprint=self.fingerprint,
-            id=id,
-            allotment=allotment,
+            id=how["id"],
+            allotment=how["allotment"],
         )
-        reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
         return release_as(
             order,
             self.mechanism,
             partial(self.kind.answers, self),
             self.kind.blank(self, self.records),
             self.kind.taken(self, table),
-            ledger,
-            insecure_test_seed,
-            **reading,
+            how,
         )
 
     def require_bars(self, level: float, spend: Amount, *, joint: bool = False) -> None:
@@ -353,16 +336,8 @@ class Plan(Pictured):
         """Raises: UnsupportedCombination where answers are not made to agree; TooLarge where they are too many."""
         self.kind.require_agreement(self)
 
-    def to_opendp(
-        self,
-        *,
-        ledger: str | Path | Ledger,
-        spend: Amount | None = None,
-        purpose: str = "",
-        outside: Literal["refuse", "drop"] = "refuse",
-        count_column: str | None = None,
-        allotment: str | None = None,
-    ) -> Any:
+    @taking(EachTime, LEFT_OUT)
+    def to_opendp(self, *, spend: Amount | None = None, **how: Unpack[EachTime]) -> Any:
         """This plan at a spend as an ``opendp.Measurement``, which releases, and charges the ledger, at each call.
 
         Guarantee, arguments, errors: those of :func:`dxgeom.planner.releases.opendp_measurement.measurement_of`.
@@ -370,16 +345,7 @@ class Plan(Pictured):
         from dxgeom.planner.releases.opendp_measurement import measurement_of
 
         self.kind.require_whole(self)
-        return measurement_of(
-            self.release,
-            self.mechanism,
-            ledger=ledger,
-            spend=self.at_spend(spend),
-            purpose=purpose,
-            outside=outside,
-            count_column=count_column,
-            allotment=allotment,
-        )
+        return measurement_of(self.release, self.mechanism, self.at_spend(spend), **how)
 
     @pointing_elsewhere
     def rehearse(self, *, spend: Amount | None = None, records: int | None = None) -> Release[Any]:

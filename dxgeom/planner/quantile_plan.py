@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import NoneType
-from typing import Any, Final, final
+from typing import Any, final
 
 import numpy as np
 
 from dxgeom.arguments import WHOLE, require
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
+from dxgeom.kinds import registry
 from dxgeom.mechanisms.contract.composition import Parallel, in_sequence
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.quantiles.choice import (
@@ -27,20 +28,14 @@ from dxgeom.mechanisms.quantiles.choice import (
 from dxgeom.mechanisms.quantiles.question import QuantileAnswer, QuantileQuestion, quantile_question
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, agreed_records, exact_amount
-from dxgeom.planner.answers.quantile_answers import QuantileAnswers
 from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of
-from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.options import AUTO
-from dxgeom.planner.overview import OverviewTable, PlanOverview, StatedQuestion
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.plan_kind import RECORDS, PlanKind
-from dxgeom.planner.unknown import Unknown
-from dxgeom.universe.columns import plain
-from dxgeom.universe.people.people import people_in_words
+from dxgeom.planner.plan_kind import RECORDS
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
-from dxgeom.wording.numbers import brief_or_none, counted
+from dxgeom.universe.universe import Universe
+from dxgeom.wording.numbers import brief_or_none
 
-_MEDIAN = (Fraction(1, 2),)
 _REFUSED = (UnsupportedCombination, TooLarge, UnboundedLoss)
 
 
@@ -82,6 +77,18 @@ class PlannedQuantiles:
                 told,
             )
 
+    @property
+    def blank(self) -> Any:
+        """An answer that no data were read for: the last value of each."""
+        if isinstance(self.mechanism, Parallel):
+            return tuple(map(_blank_of, self.mechanism.parts))
+        return _blank_of(self.mechanism)
+
+    def statement(self, records: int | None, level: float, spend: Fraction, universe: Universe) -> str:
+        """What holds of its errors, whatever the data. ``records``: their public number, if it is known."""
+        number = None if self.question.where else records
+        return statement_of(self.mechanism, number, level, spend) + rounding_of(self.question, universe)
+
     def as_dict(self) -> dict[str, Any]:
         """The query's part of a plan, ready for JSON."""
         return {
@@ -99,122 +106,11 @@ class PlannedQuantiles:
 @dataclass(frozen=True, eq=False)
 class ComparedForms:
     """``compared_at``: the spend at which forms were compared; ``named``: the form that was asked for, None where they
-    were chosen."""
+    were chosen; ``level``: at which bounds are told beside them."""
 
     compared_at: Fraction
     named: str | None = None
-
-
-@final
-class QuantilePlans(PlanKind):
-    """Quantiles: a plan has a part for each query, and ``decided``: how forms were compared.
-
-    Each of several queries has an equal share of a release's spend, that is one charge for all; groups have it whole,
-    and so do the levels of a query on a line.
-    """
-
-    no_loss = Unknown(
-        "forms of quantiles are compared by what they are expected to err, which is a model, and not made small",
-        "candidates have what each is expected to err, and what is proved of it",
-    )
-    why = "the forms that are expected to err less, or as they were named, or their file says"
-    called = "quantiles"
-
-    def purpose(self, plan: Plan) -> str:
-        return f"quantiles: {', '.join(plan.queries.names)}"
-
-    def answers(self, plan: Plan, answer: Any, spend: Fraction, records: int | None) -> QuantileAnswers:
-        answers = (answer,) if len(plan.parts) == 1 else tuple(answer)
-        groups = tuple(part.groups for part in plan.parts)
-        proved = self.statements(plan, spend, LEVEL, records)
-        return QuantileAnswers(plan.queries, groups, answers, spend, records, proved)
-
-    def blank(self, plan: Plan, records: int | None) -> Any:
-        """The last value of each."""
-        blanks = [
-            tuple(map(_blank_of, part.mechanism.parts))
-            if isinstance(part.mechanism, Parallel)
-            else _blank_of(part.mechanism)
-            for part in plan.parts
-        ]
-        return blanks[0] if len(blanks) == 1 else tuple(blanks)
-
-    def known(self, plan: Plan, spend: Fraction, records: int | None) -> ShownAnswers:
-        return self.blank_answers(plan, spend, records)
-
-    def candidates(self, plan: Plan) -> tuple[QuantileCandidate, ...]:
-        """Those of each query."""
-        return tuple(one for part in plan.parts for one in part.candidates)
-
-    def compared_at(self, plan: Plan) -> Fraction:
-        compared_at: Fraction = plan.decided.compared_at
-        return compared_at
-
-    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
-        """What holds of each query's errors."""
-        share = spend / len(plan.parts)
-        number = records or plan.records
-        return tuple(
-            statement_of(part.mechanism, None if part.question.where else number, level, share)
-            + rounding_of(part.question, plan.queries.universe)
-            for part in plan.parts
-        )
-
-    def lines(self, plan: Plan) -> list[str]:
-        return [f"'{name}': {said}" for name, said in zip(plan.queries.names, plan.statements(), strict=True)]
-
-    def question_in_words(self, plan: Plan) -> str:
-        return f"Quantiles, in {counted(len(plan.queries.questions), 'question')}"
-
-    def each_stated(self, plan: Plan, spend: Fraction | None, level: float) -> Sequence[StatedQuestion]:
-        words = map(_in_words, plan.queries.questions)
-        return tuple(map(StatedQuestion, plan.queries.names, words, plan.statements(spend, level)))
-
-    def overview(self, plan: Plan, spend: Fraction, level: float) -> PlanOverview:
-        """How each query is answered, and what is known of its errors at a spend."""
-        statements = plan.statements(spend, level)
-        expected = {"spend": str(spend), "level": level, "statements": list(statements)}
-        guess = f"{plan.records:,} records" if plan.records else "1,000 records (nobody says how many there are)"
-        taken = "named" if plan.decided.named else "taken where it is the smaller"
-        table = OverviewTable(
-            ("query", "mechanism", "expected", "proved", "proved ranks", ""),
-            [row for part in plan.parts for row in part.rows],
-            [
-                "",
-                f"expected  error on average, if {guess} were spread evenly over the values, at spend "
-                f"{plain(self.compared_at(plan))}: a model; {taken}",
-                f"proved    with probability {LEVEL:g} each answer is so near its quantile, whatever the data; never "
-                "compared with a model",
-                *(
-                    f"{one.name} for '{part.question.name}' is {one.reason}"
-                    for part in plan.parts
-                    for one in part.candidates
-                    if one.reason
-                ),
-                *(
-                    f"error     '{part.question.name}': {said}"
-                    for part, said in zip(plan.parts, statements, strict=True)
-                ),
-                *(f"{name:<9} {said}" for name, said in people_in_words(plan.metric.people).items()),
-            ],
-        )
-        head = f"{plan.metric.title}: {len(plan.parts)} queries for quantiles, in one release"
-        return PlanOverview({**plan.as_dict(), "expected": expected}, [head], (table,), 9)
-
-    def as_dict(self, plan: Plan) -> dict[str, Any]:
-        return {
-            "metric": {"title": plan.metric.title, "fingerprint": plan.metric.fingerprint},
-            "quantiles": [part.as_dict() for part in plan.parts],
-            "statements": list(self.statements(plan, self.compared_at(plan), LEVEL, None)),
-            "records": plan.records,
-            **people_in_words(plan.metric.people),
-            "compared_at_spend": str(plan.compared_at),
-            "chosen_by": "name" if plan.decided.named else "expected error if evenly spread, a model",
-            "fingerprint": plan.fingerprint,
-        }
-
-
-QUANTILES: Final = QuantilePlans()
+    level: float = LEVEL
 
 
 def plan_quantiles(
@@ -260,14 +156,7 @@ def plan_quantiles(
             raise type(error)(f"'{asked.name}': {error}") from error
     mechanisms: list[Mechanism[Any, Any]] = [part.mechanism for part in parts]
     made = mechanisms[0] if len(mechanisms) == 1 else in_sequence(mechanisms, name="quantiles")
-    return Plan(QUANTILES, metric, queries, made, number, tuple(parts), ComparedForms(amount, named))
-
-
-def _in_words(question: AskedQuantiles) -> str:
-    which = "the median" if question.at == _MEDIAN else f"quantiles at {', '.join(map(str, question.at))}"
-    condition = "" if question.where is None else f", of records with {question.where}"
-    groups = f", by {' and '.join(group.title for group in question.by)}" if question.by else ""
-    return f"{which} of {question.attribute}{condition}{groups}"
+    return Plan(registry.kind_of(queries), metric, queries, made, number, tuple(parts), ComparedForms(amount, named))
 
 
 def _require_forms(forms: Any, queries: int) -> None:

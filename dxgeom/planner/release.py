@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, final, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Required, TypedDict, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,45 @@ from dxgeom.planner.unknown import Unknown
 from dxgeom.privacy.measures import PURE
 from dxgeom.universe.people.people import ONE_ROW, People, repeated_in_words
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dxgeom.ledger.ledger import Ledger
+
 FORMAT = "dxgeom release 1"
 """The name and the number of the format that releases are written in."""
+
+
+class EachTime(TypedDict, total=False):
+    """Of what releases again and again; what each means :func:`dxgeom.release` says."""
+
+    ledger: Required[str | Path | Ledger]
+    purpose: str
+    outside: Literal["refuse", "drop"]
+    count_column: str | None
+    allotment: str | None
+
+
+class Once(EachTime, TypedDict, total=False):
+    """Of a single release, but for how much it spends."""
+
+    quiet_data: bool
+    id: str | None
+
+
+class Wanted(Once, TypedDict, total=False):
+    """Of any release."""
+
+    spend: Amount | None
+    insecure_test_seed: int | None
+
+
+LEFT_OUT: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("count_column", "allotment", "id", "spend", "insecure_test_seed")),
+    "purpose": "",
+    "outside": "refuse",
+    "quiet_data": False,
+}
 
 
 @final

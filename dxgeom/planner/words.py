@@ -15,6 +15,7 @@ from dxgeom.planner.measures import MeasureComparison
 from dxgeom.planner.overview import OverviewTable, PlanOverview
 from dxgeom.privacy.measures import CONCENTRATED, PURE
 from dxgeom.universe.columns import plain
+from dxgeom.universe.people.people import people_in_words
 from dxgeom.wording.numbers import brief
 
 if TYPE_CHECKING:
@@ -153,6 +154,49 @@ def each_query(plan: Plan) -> list[dict[str, Any]]:
             strict=True,
         )
     ]
+
+
+def document_of(plan: Plan) -> dict[str, Any]:
+    """The plan ready for JSON."""
+    objective = plan.objective
+    return {
+        "metric": {"title": plan.metric.title, "fingerprint": plan.metric.fingerprint},
+        "objective": objective.name,
+        "units": [one.as_dict() for one in plan.units],
+        "importance": None if objective.importance is None else [*map(str, objective.importance)],
+        "mechanism": plan.mechanism.name,
+        "reason": plan.reason,
+        "predicted_mse": plan.predicted_mse,
+        "loss": plan.loss,
+        "lower_bound": plan.lower_bound if plan.comparison.bound_at_hand else None,
+        "epsilon_dp_ratio": plan.epsilon_dp_ratio,
+        **of_privacy_measure(plan),
+        "candidates": [candidate.as_dict() for candidate in plan.comparison.shown],
+        "queries": each_query(plan),
+        "records": plan.records,
+        **people_in_words(plan.metric.people),
+        **acceptance_of(plan),
+        **search_of(plan),
+        "rounding_share": plan.mechanism.rounding_share,
+        "fingerprint": plan.fingerprint,
+    }
+
+
+def lines_of(plan: Plan) -> list[str]:
+    """The plan for a reader."""
+    head = f"{len(plan.queries.names)} queries, objective {plan.objective}: {plan.reason}"
+    told = plan.comparison.shown
+    width = max((len(candidate.name) for candidate in told), default=0)
+    table = [f"  {candidate.name:<{width}} {row_of(plan, candidate)}" for candidate in told]
+    foot = [
+        plan.bound_in_words,
+        f"rounding to the lattice makes up {plan.mechanism.rounding_share:.2g} of the error",
+    ]
+    if plan.epsilon_dp_ratio is not None:
+        foot.insert(0, f"ordinary ε-DP would have {plan.epsilon_dp_ratio:.3g} times this plan's {plan.objective.title}")
+    foot[:0] = [*privacy_measure_lines(plan), *(f"drawn {said}" for said in acceptance_lines(plan))]
+    people = [] if plan.metric.people is None else [plan.metric.people.sentence]
+    return [head, *search_lines(plan), *table, *people, *plan.biases_in_words, *foot]
 
 
 def overview_of(plan: Plan, spend: Fraction, level: float) -> PlanOverview:

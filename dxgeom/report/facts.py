@@ -219,8 +219,8 @@ class Facts:
     @property
     def records(self) -> int | None:
         """The public number of records, where it was stated or told."""
-        found = None if self.plan is None else self.plan.records or self.plan.queries.records
-        found = found if self.plan_shown is None else self.plan_shown.records
+        plan = self.plan_shown or self.plan
+        found = None if plan is None else known_records(plan)
         return found or next((one.records for one in self.releases if one.records is not None), None)
 
     @property
@@ -247,6 +247,11 @@ class Facts:
         if any(account.policy_fingerprint == self.policy.fingerprint for account in history.accounts):
             return False
         return history.data_set.name is None or history.data_set.name != self.policy.data_set.name
+
+
+def known_records(plan: Plan) -> int | None:
+    """The public number of records, as it was stated for the plan or in its queries; None where neither says."""
+    return plan.records or (plan.plan.queries.records if plan.plan.answers_a_list else None)
 
 
 def require_odds(policy: Policy) -> None:

@@ -15,7 +15,8 @@ from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.resolve.labels import PolicyLabels
 from dxgeom.privacy.measures import PURE
-from dxgeom.report.usefulness import Useless, known_records, useless_of
+from dxgeom.report.facts import known_records
+from dxgeom.report.usefulness import Useless, useless_of
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import counted, digits, in_full, plus_minus
 

@@ -16,6 +16,7 @@ import numpy as np
 from dxgeom.mechanisms.linear.bars import CombinedNoise
 from dxgeom.planner.plan import Plan
 from dxgeom.report.exactness import covers, possible_ranges
+from dxgeom.report.facts import known_records
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import amount
 
@@ -44,11 +45,6 @@ class Useless:
         if self.spend is None:
             return f"of no use: half of {low} to {high} or more"
         return f"of no use below a spend of {plain(self.spend)}"
-
-
-def known_records(plan: Plan) -> int | None:
-    """The public number of records, as it was stated for the plan or in its queries; None where neither says."""
-    return plan.records or (plan.plan.queries.records if plan.plan.answers_a_list else None)
 
 
 def useless_of(plan: Plan, spend: Fraction, level: float) -> tuple[Useless, ...]:

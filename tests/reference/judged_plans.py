@@ -13,11 +13,11 @@ import numpy as np
 
 import dxgeom as dx
 from dxgeom.errors import TooLarge
+from dxgeom.kinds.quantiles import QUANTILES
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.quantile_plan import QUANTILES
 from dxgeom.policy.source.yaml_tree import folder_with
 from dxgeom.queries.queries_file import queries_from_dict
 from reference.driven_tables import driven_tables

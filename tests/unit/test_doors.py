@@ -169,7 +169,7 @@ def test_planning_queries_loads_only_what_plans_these():
         "from dxgeom.cli.main import app; "
         "app(standalone_mode=False); "
         "heavy = {'numba', 'ibis', 'duckdb', 'pyarrow', 'matplotlib', 'pandas', 'shapely'}; "
-        "rooms = ('engines', 'ledger.ledger', 'planner.tasks.task_plan', 'planner.noise_in_parts', "
+        "rooms = ('engines', 'ledger.ledger', 'planner.tasks.task_answers', "
         "'planner.quantile_plan', "
         "'planner.marginals.marginal_plan', 'planner.releases.answer_once', 'mechanisms.quantiles.choice',"
         " 'mechanisms.parts.basis_program',"

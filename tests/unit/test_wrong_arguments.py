@@ -696,6 +696,19 @@ def test_arguments_of_other_libraries_are_pointed_to_ours(word, said):
         assert said in str(caught.value)
 
 
+def test_every_release_shows_what_may_be_said_of_it_and_takes_nothing_else():
+    for call in (dx.Plan.release, dx.release, dx.compile_and_release, dx.Plan.to_opendp):
+        shown = inspect.signature(call).parameters
+        assert not [one for one in shown.values() if one.kind is one.VAR_KEYWORD]
+        assert shown["ledger"].default is inspect.Parameter.empty
+        assert (shown["outside"].default, shown["purpose"].default) == ("refuse", "")
+    assert "quiet_data" not in inspect.signature(dx.Plan.to_opendp).parameters
+    with pytest.raises(TypeError, match="unexpected keyword argument 'ledgr'"):
+        dx.Plan.release(None, None, ledger="l.db", ledgr="l.db")
+    with pytest.raises(TypeError, match="missing a required"):
+        dx.Plan.release(None, None)
+
+
 def test_columns_in_a_dictionary_are_a_table():
     policy = dx.Policy.from_dict(
         {"policy": "p", "universe": {"attributes": {"a": ["x", "y"]}}, "rules": [{"change": "a", "epsilon": 10**6}]}

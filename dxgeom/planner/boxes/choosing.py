@@ -6,13 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.kinds import registry
 from dxgeom.mechanisms.contract.readers import require_own_records
+from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism
 from dxgeom.mechanisms.parts.box_scales import (
     BoxQuestion,
@@ -26,8 +28,7 @@ from dxgeom.mechanisms.parts.factors import Factor, Path, trees
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.candidates import CandidateResult
-from dxgeom.planner.noise_in_parts import BOXES, Aim, TriedNoise, bound_on_boxes
-from dxgeom.planner.objectives.aims import counts_worst, each_error, with_aims
+from dxgeom.planner.objectives.aims import Aim, TriedNoise, counts_worst, each_error, with_aims
 from dxgeom.planner.options import AUTO, BOX_NOISE, PlanOptions
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.wish import Wish
@@ -62,7 +63,9 @@ def plan_boxes(
         built[kind], pressed = sought(metric, queries, kind, worst)
         losses[kind] = loss_of(built[kind], worst)
     taken = min(losses, key=lambda kind: losses[kind])
-    return _with_bound(Plan(BOXES, metric, queries, built[taken], queries.records), losses, worst, pressed)
+    return _with_bound(
+        Plan(registry.kind_of(queries), metric, queries, built[taken], queries.records), losses, worst, pressed
+    )
 
 
 def boxes_of_scales(
@@ -81,7 +84,7 @@ def boxes_of_scales(
     _kinds(metric, mechanism)
     built = BoxMechanism(mechanism, metric, queries, tuple(factors), scales)
     worst = objective == "max"
-    plan = Plan(BOXES, metric, queries, built, queries.records)
+    plan = Plan(registry.kind_of(queries), metric, queries, built, queries.records)
     return _with_bound(plan, {mechanism: loss_of(built, worst)}, worst, None)
 
 
@@ -95,6 +98,21 @@ def loss_of(mechanism: BoxMechanism, worst: bool) -> float:
     """The total of all squared errors at spend 1, each times its cost, or the worst of them."""
     errors = mechanism.variances * mechanism.question.costs
     return float(errors.max() if worst else errors.sum())
+
+
+def bound_on_boxes(
+    metric: VerifiedMetric, queries: BoxQueries, mechanism: BoxMechanism, objective: Aim, pressed: Any
+) -> float:
+    """By duality on averages of pairs, and for pure privacy by volumes along random directions, up to a chance of 10⁻⁹
+    in drawing these. ``pressed`` (K,): how much each box counts where the worst of all errors was made small; None
+    where the plan is from a file."""
+    costs = mechanism.question.costs
+    if objective == "mse":
+        return boxes_bound(metric, queries, costs)
+    alone = worst_alone(metric, queries, costs)
+    if pressed is None:
+        return alone
+    return max(alone, boxes_bound(metric, queries, costs * pressed / pressed.sum()))
 
 
 def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.kinds import registry
 from dxgeom.mechanisms.contract.readers import require_own_records
 from dxgeom.mechanisms.gaussian.mechanism import CAUTION
 from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, joint_distance_bounds_of
@@ -19,8 +20,7 @@ from dxgeom.mechanisms.parts.table_mechanism import KRONECKER, Bases, TableMecha
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.noise_in_parts import TABLES, Aim, TriedNoise
-from dxgeom.planner.objectives.aims import counts_worst, with_aims
+from dxgeom.planner.objectives.aims import Aim, TriedNoise, counts_worst, with_aims
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.wish import Wish
@@ -66,7 +66,7 @@ def plan_tables(
     if metric.privacy == PURE:
         bound = max(bound, tables_volume_bound(family, above.constants, costs, worst))
     decided = TriedNoise("max" if worst else "mse", losses, lambda: bound)
-    return Plan(TABLES, metric, queries, built[taken], queries.records, decided=decided)
+    return Plan(registry.kind_of(queries), metric, queries, built[taken], queries.records, decided=decided)
 
 
 def plan_of_scales(
@@ -84,7 +84,14 @@ def plan_of_scales(
     _kinds_of(metric, mechanism)
     built = TableMechanism(mechanism, metric, queries, bases, scales)
     losses = {mechanism: _loss(built, queries.costs, objective == "max")}
-    return Plan(TABLES, metric, queries, built, queries.records, decided=TriedNoise(objective, losses, lambda: 0.0))
+    return Plan(
+        registry.kind_of(queries),
+        metric,
+        queries,
+        built,
+        queries.records,
+        decided=TriedNoise(objective, losses, lambda: 0.0),
+    )
 
 
 def _kinds_of(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 
@@ -17,10 +17,29 @@ from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
+    from dxgeom.planner.candidates import CandidateResult
     from dxgeom.planner.wish import Wish
 
 Asked = TypeVar("Asked", MarginalQueries, BoxQueries)
 Errors: TypeAlias = Sequence[Any] | Mapping[str, Amount]
+Aim = Literal["mse", "max"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TriedNoise:
+    """What was decided of noise in parts.
+
+    ``objective``: what was made small. ``losses``: the objective at spend 1 of each kind of noise that was tried, by
+    name, rounding left out; the least is taken, or the one that was named. ``bound``: what no additive noise that
+    stretches to every spend has less than, 0 where none is known; found when it is asked for. ``others``: what became
+    of other noise, where such was looked at before.
+    """
+
+    objective: Aim
+    losses: Mapping[str, float]
+    bound: Callable[[], float] = field(repr=False)
+    others: tuple[CandidateResult, ...] = field(default=(), repr=False)
 
 
 def with_aims(queries: Asked, wish: Wish) -> Asked:

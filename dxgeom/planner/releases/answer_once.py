@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar, Unpack
 
-from dxgeom.arguments import WHOLE, pointing_elsewhere, require
+from dxgeom.arguments import WHOLE, pointing_elsewhere, require, taking
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.ledger import Ledger, ledger_of
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
 from dxgeom.numeric.randomness import InsecureSeededRandomness, SystemRandomness
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.release import Release
+from dxgeom.planner.release import LEFT_OUT, Release, Wanted
 from dxgeom.planner.releases.paying import Earlier, Order, buy, check_allotment, earlier_release, failing_after_charge
 from dxgeom.planner.releases.reading import read
 from dxgeom.planner.releases.stored_form import KEPT, stored_bytes
@@ -25,20 +25,9 @@ New = TypeVar("New")
 
 
 @pointing_elsewhere
+@taking(Wanted, LEFT_OUT)
 def release(
-    mechanism: Mechanism[Data, Answer],
-    data: Any,
-    *,
-    ledger: str | Path | Ledger,
-    spend: Amount | None = None,
-    purpose: str = "",
-    outside: Literal["refuse", "drop"] = "refuse",
-    count_column: str | None = None,
-    quiet_data: bool = False,
-    id: str | None = None,
-    allotment: str | None = None,
-    insecure_test_seed: int | None = None,
-    plan_fingerprint: str | None = None,
+    mechanism: Mechanism[Data, Answer], data: Any, *, plan_fingerprint: str | None = None, **how: Unpack[Wanted]
 ) -> Release[Answer]:
     """Charge the ledger with the whole spend, answer once, store the answer, and only then return it.
 
@@ -58,10 +47,14 @@ def release(
     begins a new ledger.
     """
     order = checked_order(
-        mechanism, spend, purpose=purpose, plan_fingerprint=plan_fingerprint, id=id, allotment=allotment
+        mechanism,
+        how["spend"],
+        purpose=how["purpose"],
+        plan_fingerprint=plan_fingerprint,
+        id=how["id"],
+        allotment=how["allotment"],
     )
-    reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
-    return release_as(order, mechanism, _as_it_is, None, data, ledger, insecure_test_seed, **reading)
+    return release_as(order, mechanism, _as_it_is, None, data, how)
 
 
 def checked_order(
@@ -94,16 +87,15 @@ def release_as(
     present: Callable[[Any, Fraction, int | None], New],
     blank: Any,
     data: Any,
-    ledger: str | Path | Ledger,
-    insecure_test_seed: int | None,
-    **reading: Any,
+    how: Wanted,
 ) -> Release[New]:
     """The release of an order, with the mechanism's answer said otherwise.
 
     Args: ``present``: an answer, at a spend, of so many records or None where that is private, as it is shown.
     ``blank``: an answer that no data were read for; whatever may fail in saying answers fails with it, before the
-    charge. ``reading``: of :func:`dxgeom.planner.releases.reading.read`.
+    charge. ``how``: what the order does not say.
     """
+    ledger, insecure_test_seed = how["ledger"], how["insecure_test_seed"]
     _check_kinds(ledger, insecure_test_seed)
     file = ledger.file if isinstance(ledger, Ledger) else None if str(ledger) == ":memory:" else str(ledger)
     with ledger_of(ledger, mechanism.account) as opened:
@@ -111,7 +103,7 @@ def release_as(
         if earlier is not None:
             return _repeated(order, mechanism, present, earlier)
         check_allotment(opened, order)
-        found = read(mechanism, data, **reading)
+        found = read(mechanism, data, how["outside"], how["count_column"], how["quiet_data"])
         mechanism.check(found.data, order.spend)
         secure = insecure_test_seed is None
         randomness = SystemRandomness() if insecure_test_seed is None else InsecureSeededRandomness(insecure_test_seed)

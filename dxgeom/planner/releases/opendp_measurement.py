@@ -8,37 +8,28 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Unpack
 
 import numpy as np
 
-from dxgeom.arguments import described, require
+from dxgeom.arguments import described, require, taking
 from dxgeom.errors import DxgeomError, UnsupportedCombination, WrongArgument
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.numeric.optional_library import optional_library
 from dxgeom.numeric.rounding import round_up
 from dxgeom.planner.amounts import Amount
+from dxgeom.planner.release import LEFT_OUT, EachTime, Release
 from dxgeom.planner.releases.answer_once import checked_order
 from dxgeom.planner.releases.reading import read
 from dxgeom.privacy.measures import CONCENTRATED
 
-if TYPE_CHECKING:
-    from dxgeom.planner.release import Release
-
 _FEATURES: Final = ("contrib", "honest-but-curious")
 
 
+@taking(EachTime, LEFT_OUT)
 def measurement_of(
-    released: Callable[..., Release[Any]],
-    mechanism: Mechanism[Any, Any],
-    *,
-    ledger: str | Path | Ledger,
-    spend: Amount,
-    purpose: str = "",
-    outside: Literal["refuse", "drop"] = "refuse",
-    count_column: str | None = None,
-    allotment: str | None = None,
+    released: Callable[..., Release[Any]], mechanism: Mechanism[Any, Any], spend: Amount, **how: Unpack[EachTime]
 ) -> Any:
     """An ``opendp.Measurement`` that releases, and charges the ledger, whenever it is called with data.
 
@@ -58,8 +49,10 @@ def measurement_of(
     """
     dp = optional_library("opendp.prelude", "opendp", "measurements are made")
     _require_features(optional_library("opendp.mod", "opendp", "measurements are made"))
+    ledger, outside, count_column = how["ledger"], how["outside"], how["count_column"]
     require(ledger, (str, Path, Ledger), "ledger", "name a file, such as 'privacy.db', or hand over an open Ledger")
-    order = checked_order(mechanism, spend, purpose=purpose, plan_fingerprint=None, id=None, allotment=allotment)
+    whose: dict[str, Any] = {"purpose": how["purpose"], "allotment": how["allotment"]}
+    order = checked_order(mechanism, spend, plan_fingerprint=None, id=None, **whose)
     if outside not in ("refuse", "drop"):
         raise UnsupportedCombination(f"outside is 'refuse' or 'drop'; found {outside!r}")
     if str(ledger) == ":memory:":
@@ -70,14 +63,14 @@ def measurement_of(
     asked: dict[str, Any] = {"outside": outside, "count_column": count_column, "quiet_data": True}
 
     def answered(data: Any) -> Release[Any]:
-        return released(data, ledger=ledger, spend=order.spend, purpose=purpose, allotment=allotment, **asked)
+        return released(data, ledger=ledger, spend=order.spend, **whose, **asked)
 
     account = mechanism.account
     concentrated = account.privacy_measure == CONCENTRATED
-    whose = f"policy {account.policy_fingerprint}, rows outside: {outside}, counts: {count_column!r}"
+    about = f"policy {account.policy_fingerprint}, rows outside: {outside}, counts: {count_column!r}"
     return dp.m.make_user_measurement(
-        dp.user_domain(f"dxgeom data of {whose}", partial(_is_readable, mechanism, asked)),
-        dp.user_distance(f"dxgeom distance of {whose}"),
+        dp.user_domain(f"dxgeom data of {about}", partial(_is_readable, mechanism, asked)),
+        dp.user_distance(f"dxgeom distance of {about}"),
         dp.zero_concentrated_divergence() if concentrated else dp.max_divergence(),
         answered,
         lambda distance: loss_at(distance, order.spend, squared=concentrated),

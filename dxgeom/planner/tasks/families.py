@@ -11,11 +11,10 @@ import numpy as np
 
 from dxgeom.errors import DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.kind import Planning
+from dxgeom.planner.kind import OF_NOISE, Planning, QuestionKind
 from dxgeom.planner.options import DATABASE, MWEM
 from dxgeom.planner.overview import OverviewTable, PlanOverview
 from dxgeom.planner.plan import Plan
@@ -74,14 +73,63 @@ class ChosenFamily:
 
 
 @final
-class FamilyPlans(PlanKind):
-    """One of several families; a plan has a part, the plan that is released, and ``decided``: which."""
+class FamiliesKind(QuestionKind[LinearQueries], PlanKind):
+    """Linear queries by noise or by synthetic records, by their mechanism's name; what is asked is no kind of its own.
 
+    A plan has a part, the plan that is released, and ``decided``: which.
+    """
+
+    question = LinearQueries
+    about = "several families"
+    heeds = OF_NOISE
+    counts = True
     no_loss = Unknown(
         "families are compared by their proved bounds", "candidates have these; plan.chosen has its own loss"
     )
     no_list = Unknown("a family is told by the plan of it", "ask plan.chosen")
     why = "it was named, or has the smallest proved bound"
+
+    def part(self, question: LinearQueries, how: Planning) -> Plan:
+        """The family that was named, or, for "families", the one with the smallest bound that is proved beforehand.
+
+        Multiplicative weights have no such bound: what they prove follows from what they measured. They are taken when
+        they are named, and listed beside the others else.
+        Raises: UnsupportedCombination, TooLarge, UnboundedLoss where the family that was named cannot answer; for
+        "families" where answers are measured in several units, or no family can.
+        """
+        self.require_heeded(how.wish)
+        alone = how.saying(mechanism="auto")
+        metric, queries, family, amount = how.metric, question, how.wish.mechanism, how.wish.spend
+        number = public_records(metric, queries, how.wish.records)
+        if queries.derived or queries.importance is not None or any(queries.errors):
+            raise UnsupportedCombination(
+                "families are compared by the error of each count or sum alone: ratios, 'importance' and 'error' are "
+                "about noise, name its mechanism or leave it at 'auto'"
+            )
+        if family == MWEM:
+            made = _planned(metric, SynthesisTask(queries), number)
+            return _plan(metric, queries, made, ChosenFamily(MWEM, (_with_the_answer(),), amount), number)
+        if family == DATABASE:
+            database = _best_database(metric, queries, number, amount)
+            told = (_of_database(database, amount),)
+            return _plan(metric, queries, database, ChosenFamily(DATABASE, told, amount), number)
+        if len(queries.by_measure) > 1:
+            raise UnsupportedCombination(
+                "families are compared by the largest error: ask for answers measured in one unit"
+            )
+        built: dict[str, Plan] = {}
+        listed = [
+            _tried(NOISE, built, lambda: _of_noise(built, alone.of(queries), amount)),
+            _tried(DATABASE, built, lambda: _built_database(built, metric, queries, number, amount)),
+            _tried(MWEM, built, lambda: _built_weights(metric, queries, number)),
+        ]
+        proved = {one.name: one.proved for one in listed if one.proved is not None and np.isfinite(one.proved)}
+        if not proved:
+            raise UnsupportedCombination(
+                f"no family has a proved bound here: {'; '.join(one.reason for one in listed)}"
+            )
+        best = min(proved, key=lambda name: proved[name])
+        return _plan(metric, queries, built[best], ChosenFamily(best, tuple(listed), amount), number)
 
     def _decided(self, plan: Plan) -> ChosenFamily:
         decided: ChosenFamily = plan.decided
@@ -142,7 +190,7 @@ class FamilyPlans(PlanKind):
     def kept(self, plan: Plan) -> Plan:
         if plan.family == NOISE:
             return plan.chosen
-        task = {MWEM: "synthesize", DATABASE: "small_database"}[str(plan.family)]
+        task = plan.chosen.question.word
         raise UnsupportedCombination(
             f"{plan.family} was chosen, which a plan file holds as a task: write a file with the task '{task}'"
         )
@@ -193,7 +241,7 @@ class FamilyPlans(PlanKind):
         return [head, *(f"  {one.name:<15} {_error_in_words(one)}" for one in plan.candidates), *plan.warnings]
 
 
-FAMILIES: Final = FamilyPlans()
+FAMILIES: Final = FamiliesKind()
 
 
 def guess_of(plan: Plan) -> float | None:
@@ -210,51 +258,6 @@ def _error_in_words(candidate: FamilyCandidate) -> str:
     bound = candidate.reason if candidate.proved is None else f"{candidate.proved:.4g}"
     exact = "" if candidate.mean_square is None else f"   (exact worst rmse, not compared: {candidate.mean_square:.4g})"
     return f"{bound}{exact}"
-
-
-def plan_family(
-    metric: VerifiedMetric,
-    queries: LinearQueries,
-    family: str,
-    noise: Callable[[], Any],
-    *,
-    records: int | None,
-    spend: Amount = 1,
-) -> Plan:
-    """The family that was named, or, for "families", the one with the smallest bound that is proved beforehand.
-
-    Multiplicative weights have no such bound: what they prove follows from what they measured. They are taken when they
-    are named, and listed beside the others else.
-    Args: ``noise``: the best plan of noise. ``records``: their public number, which bounds of small databases need.
-    Raises: UnsupportedCombination, TooLarge, UnboundedLoss where the family that was named cannot answer; for
-    "families" where answers are measured in several units, or no family can.
-    """
-    amount, number = exact_amount(spend, "spend"), public_records(metric, queries, records)
-    if queries.derived or queries.importance is not None or any(queries.errors):
-        raise UnsupportedCombination(
-            "families are compared by the error of each count or sum alone: ratios, 'importance' and 'error' are about "
-            "noise, name its mechanism or leave it at 'auto'"
-        )
-    if family == MWEM:
-        made = _planned(metric, SynthesisTask(queries), number)
-        return _plan(metric, queries, made, ChosenFamily(MWEM, (_with_the_answer(),), amount), number)
-    if family == DATABASE:
-        database = _best_database(metric, queries, number, amount)
-        told = (_of_database(database, amount),)
-        return _plan(metric, queries, database, ChosenFamily(DATABASE, told, amount), number)
-    if len(queries.by_measure) > 1:
-        raise UnsupportedCombination("families are compared by the largest error: ask for answers measured in one unit")
-    built: dict[str, Plan] = {}
-    listed = [
-        _tried(NOISE, built, lambda: _of_noise(built, noise(), amount)),
-        _tried(DATABASE, built, lambda: _built_database(built, metric, queries, number, amount)),
-        _tried(MWEM, built, lambda: _built_weights(metric, queries, number)),
-    ]
-    proved = {one.name: one.proved for one in listed if one.proved is not None and np.isfinite(one.proved)}
-    if not proved:
-        raise UnsupportedCombination(f"no family has a proved bound here: {'; '.join(one.reason for one in listed)}")
-    best = min(proved, key=lambda name: proved[name])
-    return _plan(metric, queries, built[best], ChosenFamily(best, tuple(listed), amount), number)
 
 
 def _plan(

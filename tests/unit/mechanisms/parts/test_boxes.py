@@ -13,10 +13,11 @@ from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.kinds import tables
 from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism, centred_sums
 from dxgeom.mechanisms.parts.box_scales import BoxQuestion, best_scales, promised_of
 from dxgeom.mechanisms.parts.factors import Path, Tree, trees
-from dxgeom.planner.noise_in_parts import BoxPlans, TriedNoise
+from dxgeom.planner.objectives.aims import TriedNoise
 from dxgeom.planner.plan import Plan
 
 BoxQueries = dx.universe.BoxQueries
@@ -113,7 +114,7 @@ def test_no_pair_of_records_is_told_apart_by_more_than_its_distance(factors, nam
 def test_answers_are_exact_without_noise_and_err_as_stated_with_it(factors, name):
     made, data = mechanism(factors, name), rows()
     decided = TriedNoise("mse", {name: 1.0}, lambda: 0.0)
-    plan = Plan(BoxPlans(), made.metric, made.boxes, made, decided=decided)
+    plan = Plan(tables.BOXES, made.metric, made.boxes, made, decided=decided)
     errors = np.array(
         [plan.release(data, ledger=":memory:", spend=1, insecure_test_seed=s).answer.values for s in range(120)]
     ) - truth(data)

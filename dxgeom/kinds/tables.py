@@ -1,59 +1,42 @@
-"""Plans for whole tables of counts, and for counts in very many boxes, with noise in parts that they share."""
+"""Counts with noise in parts that they share: whole tables of counts, and counts in very many boxes."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
-from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
-from dxgeom.mechanisms.parts.factors import Factor, Tree
-from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
-from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import canonical_digest
-from dxgeom.planner.amounts import spend_for
-from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
-from dxgeom.planner.answers.shown_answers import ShownAnswers
-from dxgeom.planner.candidates import CandidateResult
+from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.planner.overview import MOST_SHOWN, OverviewTable, PlanOverview, TableErrors
-from dxgeom.planner.plan import Plan
 from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.privacy.measures import PURE
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.workloads.box_queries import BoxQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 from dxgeom.wording.numbers import brief, counted
 
-Aim = Literal["mse", "max"]
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.parts.factors import Factor
+    from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
+    from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
+    from dxgeom.planner.answers.shown_answers import ShownAnswers
+    from dxgeom.planner.candidates import CandidateResult
+    from dxgeom.planner.objectives.aims import Aim, TriedNoise
+    from dxgeom.planner.plan import Plan
+
+AIMS: Final = frozenset({"objective", "importance", "errors", "mechanism"})
 _WORST: Final = {"mse": "total MSE", "max": "worst MSE"}
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class TriedNoise:
-    """What was decided of noise in parts.
-
-    ``objective``: what was made small. ``losses``: the objective at spend 1 of each kind of noise that was tried, by
-    name, rounding left out; the least is taken, or the one that was named. ``bound``: what no additive noise that
-    stretches to every spend has less than, 0 where none is known; found when it is asked for. ``others``: what became
-    of other noise, where such was looked at before.
-    """
-
-    objective: Aim
-    losses: Mapping[str, float]
-    bound: Callable[[], float] = field(repr=False)
-    others: tuple[CandidateResult, ...] = field(default=(), repr=False)
-
-
-class NoiseInParts(PlanKind):
+class _NoiseInParts(PlanKind):
     """``counted``: each of what is in one that has an error of its own, in a word."""
 
     why = "of the noise that was tried, which losses lists, the least; or as it was named, or its file says"
@@ -94,6 +77,8 @@ class NoiseInParts(PlanKind):
         return any(plan.queries.errors)
 
     def least_spend(self, plan: Plan) -> Fraction:
+        from dxgeom.planner.amounts import spend_for
+
         if not plan.wants_errors:
             raise UnsupportedCombination(
                 f"the least spend is for {plan.queries.several} that were asked for with certain 'errors'"
@@ -112,6 +97,8 @@ class NoiseInParts(PlanKind):
         return self._decided(plan).bound()
 
     def candidates(self, plan: Plan) -> tuple[CandidateResult, ...]:
+        from dxgeom.planner.candidates import CandidateResult
+
         said, decided = "built, and only its loss was found", self._decided(plan)
         own = (CandidateResult(name, None, reason=said, loss=loss) for name, loss in decided.losses.items())
         return (*own, *decided.others)
@@ -201,18 +188,33 @@ class NoiseInParts(PlanKind):
 
 
 @final
-class TablePlans(NoiseInParts):
-    """Whole tables of counts."""
+class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
+    """Whole tables of counts, over universes of any size."""
 
+    question = MarginalQueries
+    about = "whole tables of counts"
+    heeds = AIMS
+    counts = True
+    own_noise = frozenset({"auto", "marginal-laplace", "marginal-gaussian", "kronecker-gaussian"})
+    codec, field = "dxgeom.plan_files.table_plans:CODEC", "table_noise"
     counted, called = "cell", "whole tables"
+
+    def part(self, question: MarginalQueries, how: Planning) -> Plan:
+        from dxgeom.planner.marginals.marginal_plan import plan_tables  # slow to load, as all that plans is
+
+        return plan_tables(how.metric, question, how.wish)
 
     def purpose(self, plan: Plan) -> str:
         return f"{plan.queries.each:,} tables of counts by {plan.mechanism.name}"
 
     def answers(self, plan: Plan, answer: NoisyTables, spend: Fraction, records: int | None) -> MarginalAnswers:
+        from dxgeom.planner.answers.in_parts import MarginalAnswers
+
         return MarginalAnswers(plan.mechanism, plan.question, answer, spend, records)
 
     def blank(self, plan: Plan, records: int | None) -> NoisyTables:
+        from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
+
         nothing = tuple(np.zeros(0, dtype=np.int64) for _ in plan.queries.attribute_sets)
         return NoisyTables(nothing, plan.mechanism.divisors)
 
@@ -229,11 +231,7 @@ class TablePlans(NoiseInParts):
         return shapes
 
     def sizes(self, plan: Plan) -> dict[str, Any]:
-        return {
-            "tables": plan.queries.each,
-            "cells": plan.queries.count,
-            "mechanism": plan.mechanism.name,
-        }
+        return {"tables": plan.queries.each, "cells": plan.queries.count, "mechanism": plan.mechanism.name}
 
     def lines(self, plan: Plan) -> list[str]:
         tables, cells = plan.queries.each, plan.queries.count
@@ -241,15 +239,28 @@ class TablePlans(NoiseInParts):
 
 
 @final
-class BoxPlans(NoiseInParts):
-    """Counts in very many boxes."""
+class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
+    """Counts in very many boxes, along trees and lines of their attributes."""
 
+    question = BoxQueries
+    about = "very many boxes"
+    heeds = AIMS
+    counts = True
+    own_noise = frozenset({"auto", "boxes-laplace", "boxes-gaussian"})
+    codec, field = "dxgeom.plan_files.box_plans:CODEC", "box_noise"
     counted, called = "count", "boxes"
+
+    def part(self, question: BoxQueries, how: Planning) -> Plan:
+        from dxgeom.planner.boxes.choosing import plan_boxes  # slow to load, as all that plans is
+
+        return plan_boxes(how.metric, question, how.wish)
 
     def purpose(self, plan: Plan) -> str:
         return f"{plan.queries.count:,} counts in boxes by {plan.mechanism.name}"
 
     def answers(self, plan: Plan, answer: tuple[float, ...], spend: Fraction, records: int | None) -> BoxAnswers:
+        from dxgeom.planner.answers.in_parts import BoxAnswers
+
         return BoxAnswers(plan.mechanism, plan.question, answer, spend, records)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[float, ...]:
@@ -271,25 +282,12 @@ class BoxPlans(NoiseInParts):
 
 
 def _in_words(factor: Factor) -> str:
+    from dxgeom.mechanisms.parts.factors import Tree
+
     if isinstance(factor, Tree):
         return f"in a tree that splits by {', '.join(map(str, factor.radices))}"
     return "cut by cut along its line"
 
 
-def bound_on_boxes(
-    metric: VerifiedMetric, queries: BoxQueries, mechanism: BoxMechanism, objective: Aim, pressed: Any
-) -> float:
-    """By duality on averages of pairs, and for pure privacy by volumes along random directions, up to a chance of 10⁻⁹
-    in drawing these. ``pressed`` (K,): how much each box counts where the worst of all errors was made small; None
-    where the plan is from a file."""
-    costs = mechanism.question.costs
-    if objective == "mse":
-        return boxes_bound(metric, queries, costs)
-    alone = worst_alone(metric, queries, costs)
-    if pressed is None:
-        return alone
-    return max(alone, boxes_bound(metric, queries, costs * pressed / pressed.sum()))
-
-
-TABLES: Final = TablePlans()
-BOXES: Final = BoxPlans()
+TABLES: Final = WholeTablesKind()
+BOXES: Final = BoxesKind()
