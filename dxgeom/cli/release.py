@@ -43,6 +43,7 @@ from dxgeom.cli.showing import (
     NonnegativeOption,
     agreeing_document,
     kept_safe,
+    labels_of_answers,
     print_answer_table,
     print_release,
     whatever_becomes_of_the_terminal,
@@ -267,6 +268,7 @@ def _show(
     table: _Table | None,
 ) -> None:
     from dxgeom.planner.release import FORMAT
+    from dxgeom.report.short_release import with_labels
 
     bars = agreement.bars
     with kept_safe(released):
@@ -275,8 +277,9 @@ def _show(
         for advice in released.advice:
             print_error(f"advice: {advice}")
         agreeing = agreement.of(released)
-        told = agreeing_document(agreeing)
-        curators = {"format": FORMAT, **released.as_dict(bars.level, joint=bars.joint), **told}
+        told, labels = agreeing_document(agreeing), labels_of_answers(released)
+        for_readers = partial(with_labels, labels=labels)
+        curators = {"format": FORMAT, **for_readers(released.as_dict(bars.level, joint=bars.joint)), **told}
         if write is not None and table is not None and table.task is not None:
             write(partial(write_records, released, table.task, suffix=table.suffix))
         elif write is not None and table is not None:
@@ -284,7 +287,8 @@ def _show(
         elif write is not None:
             write(json_lines(curators))
         if publish is not None:
-            publish(json_lines({"format": FORMAT, **released.public_dict(bars.level, joint=bars.joint), **told}))
+            shown = for_readers(released.public_dict(bars.level, joint=bars.joint))
+            publish(json_lines({"format": FORMAT, **shown, **told}))
         if output is TableFormat.json:
             print_json(curators)
         elif output is not TableFormat.text:

@@ -182,7 +182,7 @@ def write_answer_table(released: Release[Any], bars: Bars, target: BinaryIO, suf
     from dxgeom.engines.answer_frames import write_batches
 
     batches = released.answer.batches(bars.level, joint=bars.joint)
-    labels = _labels(released)
+    labels = labels_of_answers(released)
     write_batches((_marked_rows(released, _labelled(batch, labels)) for batch in batches), target, suffix)
 
 
@@ -195,7 +195,7 @@ def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: s
     write_batches(iter([_marked_rows(released, answers.record_columns)]), target, suffix)
 
 
-def _labels(released: Release[Any]) -> PolicyLabels | None:
+def labels_of_answers(released: Release[Any]) -> PolicyLabels | None:
     """What readers see groups called, where the policy says so."""
     from dxgeom.report.short_release import policy_of
 
@@ -236,7 +236,7 @@ def print_answer_table(released: Release[Any], bars: Bars, output: TableFormat) 
 def _print_csv(released: Release[Any], bars: Bars) -> None:
     from dxgeom.numeric.columns import plain_columns
 
-    labels = _labels(released)
+    labels = labels_of_answers(released)
     for number, batch in enumerate(released.answer.batches(bars.level, joint=bars.joint)):
         table = plain_columns(_marked_rows(released, _labelled(batch, labels)))
         print_csv(tuple(table), zip(*table.values(), strict=True), headed=not number)

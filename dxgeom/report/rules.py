@@ -28,7 +28,7 @@ from dxgeom.wording.numbers import BANDS, amount, band_of, digits, guesses, odds
 
 def rule_title(number: int, rule: ResolvedRule) -> str:
     """How the page calls a rule."""
-    return f"Rule {number} (line {rule.line}): {rule.words}"
+    return f"Rule {number} (line {rule.line}): {rule.syntax.title or rule.words}"
 
 
 def rule_sentence(rule: ResolvedRule, budget: float) -> str:

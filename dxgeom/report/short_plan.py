@@ -51,11 +51,12 @@ def plan_screen(plan: Plan, spend: Fraction, level: float = 0.95, policy: Policy
         blocks.append(Paragraph(f"and {len(rows) - MOST_ROWS:,} more: --all"))
     blocks += [] if rows else [*_stated(plan, spend, level)]
     sections = [Section(0, "", tuple(blocks))] if blocks else []
-    use, (wider, *noise) = [*_of_use(plan, rows, useless)], _about_noise(plan, rows, spend)
+    people = "people" if policy is None else policy.labels.people
+    use, (wider, *noise) = [*_of_use(plan, rows, useless, people)], _about_noise(plan, rows, spend)
     use = [f"{use[0]} {wider}".strip(), *use[1:]] if len(use) == 1 else [*use, *filter(None, [wider])]
     sections.append(Section(0, "", tuple(map(Paragraph, filter(None, [*use, *noise])))))
     name = plan.metric.title if policy is None else policy.title
-    return Document(str(name), _head(plan, rows, spend), "", (), tuple(sections), plan.fingerprint)
+    return Document(str(name), _head(plan, rows, spend, people), "", (), tuple(sections), plan.fingerprint)
 
 
 def often(level: float) -> str:
@@ -90,12 +91,12 @@ def _called(plan: Plan, rows: Sequence[_Row], labels: PolicyLabels) -> list[_Row
     return [one._replace(name=labels.answer(one.name, groups.get(one.name, {}))) for one in rows]
 
 
-def _head(plan: Plan, rows: Sequence[_Row], spend: Fraction) -> str:
+def _head(plan: Plan, rows: Sequence[_Row], spend: Fraction, called: str) -> str:
     budget = Fraction(plan.metric.budget)
     whole = f"the whole budget of {plain(budget)}" if spend == budget else f"{plain(spend)} of the budget of "
     whole += "" if spend == budget else plain(budget)
     records = known_records(plan)
-    people = "" if records is None else f" about {records:,} people"
+    people = "" if records is None else f" about {records:,} {called}"
     asked = counted(len(rows), "answer") if rows else plan.question_in_words
     return f"{asked[:1].lower()}{asked[1:]}{people}, for {whole}"
 
@@ -142,7 +143,7 @@ def _stated(plan: Plan, spend: Fraction, level: float) -> Iterator[Block]:
         yield Paragraph(f"and {len(each) - MOST_ROWS:,} more: --all")
 
 
-def _of_use(plan: Plan, rows: Sequence[_Row], useless: Sequence[Useless]) -> Iterator[str]:
+def _of_use(plan: Plan, rows: Sequence[_Row], useless: Sequence[Useless], people: str) -> Iterator[str]:
     if not rows:
         return
     if useless:
@@ -159,11 +160,11 @@ def _of_use(plan: Plan, rows: Sequence[_Row], useless: Sequence[Useless]) -> Ite
     known = known_records(plan)
     most = plan.metric.people is not None and plan.metric.people.most_rows > 1
     if most and plan.plan.answers_a_list:
-        yield "Whether an answer is of use depends on how many people there are, and on their rows."
+        yield f"Whether an answer is of use depends on how many {people} there are, and on their rows."
     elif known is None:
         # Where the number is private, the option is refused.
         option = " (--records N)" if plan.metric.absent is None else ""
-        yield f"Whether an answer is of use depends on how many people there are{option}."
+        yield f"Whether an answer is of use depends on how many {people} there are{option}."
     elif plan.plan.answers_a_list and (plan.plan.queries.ratios or plan.plan.queries.variances):
         yield "Every answer above is of use. What is divided by how many a group has may be of none if these are few."
     else:

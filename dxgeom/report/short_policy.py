@@ -32,13 +32,15 @@ PLAIN: Final = (ShownColumn(""), ShownColumn(""), ShownColumn(""))
 
 class RuleRow(NamedTuple):
     """What a rule hides in one attribute: ``what`` differs, ``least`` and ``most`` of its epsilons, ``step``: for how
-    much of a difference; ``more``: what belongs to the epsilons."""
+    much of a difference; ``more``: what belongs to the epsilons; ``title``: what the rule is called, with a colon where
+    it has several rows."""
 
     what: str
     least: Fraction
     most: Fraction | float
     step: str = ""
     more: str = ""
+    title: str | None = None
 
     def odds(self, spend: Fraction, privacy: Privacy) -> str:
         """How far odds move at that spend, *rounded up*, without what they are compared to."""
@@ -62,7 +64,8 @@ def _figure(epsilon: Fraction | float, spend: Fraction, privacy: Privacy) -> str
 def rule_rows(policy: Policy) -> Iterator[RuleRow]:
     """A row for each rule and attribute, in the order of the file."""
     for rule in policy.rules:
-        yield from _rows_of(rule, policy.privacy)
+        rows, title = [*_rows_of(rule, policy.privacy)], rule.syntax.title
+        yield from (row._replace(title=title and (title if len(rows) == 1 else f"{title}: ")) for row in rows)
 
 
 def _rows_of(rule: ResolvedRule, privacy: Privacy) -> Iterator[RuleRow]:
@@ -112,7 +115,7 @@ def _by_extremes(name: str, rule: ResolvedRule) -> RuleRow:
 def policy_screen(policy: Policy, review: Review) -> Document:
     """The policy in at most fifteen lines at 80 characters, and a line for each further rule."""
     whole = "" if policy.budget == 1 else f" of {plain(policy.budget)}"
-    intro = f"If the whole budget{whole} is spent, the odds between two people who differ only in"
+    intro = f"If the whole budget{whole} is spent, the odds between two {policy.labels.people} who differ only in"
     rules = Section(0, "", (Paragraph(intro), ShownTable("What the rules hide", PLAIN, tuple(_table(policy, review)))))
     return Document(
         policy.title,
@@ -144,8 +147,10 @@ def _table(policy: Policy, review: Review) -> Iterator[tuple[str, str, str]]:
 
 
 def called(labels: PolicyLabels, row: RuleRow) -> str:
-    """What a row is about, by the title of its attribute."""
-    return labels.attribute(row.what)
+    """What a row is about, by the titles of its rule and its attribute."""
+    if row.title is not None and not row.title.endswith(": "):
+        return row.title
+    return f"{row.title or ''}{labels.attribute(row.what)}"
 
 
 def unit_of(labels: PolicyLabels, row: RuleRow) -> str:
@@ -204,7 +209,11 @@ def _closest_and_farthest(policy: Policy, one: AttributeExamination) -> tuple[st
 
 def _closing(policy: Policy, review: Review) -> Iterator[Block]:
     hidden = any(rule.presence is not None for rule in policy.rules)
-    public = "Whether somebody is in the table is hidden, too." if hidden else "The number of people is public."
+    public = (
+        "Whether somebody is in the table is hidden, too."
+        if hidden
+        else f"The number of {policy.labels.people} is public."
+    )
     seldom = "" if policy.privacy == PURE else " One time in a million odds move farther."
     yield Paragraph(f"Anybody may know everybody else. {public}{seldom}")
     yield Paragraph(people_words(policy.universe.reading.people))

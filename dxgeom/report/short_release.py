@@ -48,12 +48,12 @@ def release_screen(
     """
     parts = parts_of(released.as_dict(level, joint=joint))
     people = "records" if released.people is None else released.people.records_are
-    people = people.replace("records", "people")
+    known = policy if policy is not None else policy_of(released)
+    people = people.replace("records", "people").replace("people", "people" if known is None else known.labels.people)
     assumed = _ONE_ROW if released.people is None else people_words(released.people)
     many = f"the number of {people} is private" if released.records is None else f"{released.records:,} {people}"
     made_up = ", made up" if released.rehearsal else ""
     dropped = f"; {released.dropped:,} rows that do not fit were left out" if released.dropped else ""
-    known = policy if policy is not None else policy_of(released)
     useless = released.answer.warnings if isinstance(released.answer, ShownAnswers) else ()
     # To release again with --all would spend again.
     rest = _ALL if released.receipt is None else f"{released.receipt.command} {_ALL}"
@@ -130,6 +130,23 @@ def labelled(table: AnswerTable, labels: PolicyLabels | None) -> list[str]:
         return [", ".join(words) for words in zip(*said, strict=True)] or table.names
     each = ({title: cells[k] for title, cells in groups.items() if cells[k] is not None} for k in range(table.rows))
     return [labels.answer(name, group) for name, group in zip(table.names, each, strict=True)]
+
+
+def with_labels(document: dict[str, Any], labels: PolicyLabels | None) -> dict[str, Any]:
+    """A release's document, and behind the value of each answer what readers see the answer called, where that is
+    another word."""
+    if not labels:
+        return document
+    said = dict(document)
+    for word in ("answers", "ratios"):
+        said |= {word: [_with_label(row, labels) for row in said[word]]} if word in said else {}
+    tasks = [with_labels(one, labels) for one in said.get("tasks", ())]
+    return {**said, **({"tasks": tasks} if tasks else {})}
+
+
+def _with_label(row: dict[str, Any], labels: PolicyLabels) -> dict[str, Any]:
+    label = labels.answer(row["name"], row.get("group", {}))
+    return row if label == row["name"] else {**row, "label": label}
 
 
 def _rows(part: AnswerPart, labels: PolicyLabels | None) -> Iterator[_Row]:

@@ -227,6 +227,8 @@ MEANINGLESS: list[tuple[str, str, tuple[Any, ...], Any, str]] = [
     ("PolicySyntax.policy", "words", ("policy",), "q", "a name, for people"),
     ("PolicySyntax.about", "words", ("about",), "something else", "a sentence, for people"),
     ("PolicySyntax.title", "words", ("title",), "People", "a name, for people"),
+    ("PolicySyntax.called", "words", ("called",), "patients", "a word, for people"),
+    ("RuleKeys.title", "words", (*RULE, "title"), "the first", "a name, for people"),
     ("StatedKeys.title", "listed words", (*A, "title"), "letter", "a name, for people"),
     ("StatedKeys.labels", "listed words", (*A, "labels"), {"x": "cross"}, "names, for people"),
     ("StatedKeys.name", "plane", (*A, "name"), "other", "a column of names, for people"),

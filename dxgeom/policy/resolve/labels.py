@@ -20,11 +20,13 @@ from dxgeom.universe.wording import did_you_mean, shown
 @dataclass(frozen=True)
 class PolicyLabels:
     """``titles``: of attributes, by name; ``values``: what their values are called, by attribute and value; ``units``:
-    what their numbers are in. What is not in them is called what the policy calls it."""
+    what their numbers are in; ``people``: what those are called whom records are of. What is not in them is called what
+    the policy calls it."""
 
     titles: Mapping[str, str]
     values: Mapping[str, Mapping[str, str]]
     units: Mapping[str, str]
+    people: str = "people"
 
     def __bool__(self) -> bool:
         return bool(self.titles or self.values)
@@ -66,7 +68,7 @@ def labels_of(document: PolicySyntax, universe: Universe) -> PolicyLabels:
         named = [keys.labels.get(value, value) for value in attribute.labels] if keys.labels else None
         called = _told_apart(attribute, named or _by_columns(attribute, keys.name or ()))
         values |= {attribute.name: called} if called else {}
-    return PolicyLabels(titles, values, units)
+    return PolicyLabels(titles, values, units, document.called or "people")
 
 
 def check_labels(attribute: Attribute, keys: object, declared: Declared) -> None:

@@ -68,6 +68,7 @@ class RuleKeys(BaseModel, ABC):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    title: str | None = None
     change: Names = None
     together: Annotated[Literal["true"] | None, WithJsonSchema({"enum": [True, "true"]})] = None
     measure: Literal["max"] | None = None
@@ -149,6 +150,7 @@ class PolicySyntax(BaseModel):
     policy: str
     title: str | None = None
     about: str = ""
+    called: str | None = None
     reading: ReadingSyntax | None = None
     universe: UniverseSyntax
     rules: tuple[RuleSyntax, ...]
@@ -169,7 +171,7 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, title, about, reading, universe, rules, budget, privacy, people, dataset, "
+    "policy": "a policy has: policy, title, about, called, reading, universe, rules, budget, privacy, people, dataset, "
     "unconnected",
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "people": "people have: column, and count: once, rows (with at_most, and perhaps order) or single; or, without a "

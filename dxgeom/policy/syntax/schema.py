@@ -23,6 +23,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "policy": "The policy's name.",
         "title": "What readers see it called instead of its name.",
         "about": "What the policy protects, in a sentence for its readers.",
+        "called": "What those that the records are of are called, in the plural, such as patients; people if left out.",
         "reading": "How a table's file is written, and what its cells mean; left out, a .csv file of UTF-8.",
         "universe": "What records exist.",
         "rules": "Which differences between records stay hidden, and how strongly. Their order has no meaning; "
@@ -82,6 +83,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "RuleSyntax": {
         "": "Rule: selects pairs of records and bounds how well they may be told apart.",
+        "title": "What readers see it called, such as 'Everyday facts'.",
         "change": "Records that differ only in this attribute; for a list, in each of them on its own.",
         "together": "true: records that differ in any of the listed attributes at once.",
         "measure": "'max': with 'together' and 'per', distance is that of the attribute that changes most.",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 
 import pytest
+from reference.json_schema import is_valid
 from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.cli.showing import _labelled
 from dxgeom.errors import PolicyError
+from dxgeom.plan_files import release_schema
 from dxgeom.report.facts import comparisons
 from dxgeom.report.short_policy import policy_screen
 
@@ -139,3 +142,34 @@ def test_every_part_of_a_long_table_has_the_same_columns(folder):
     parts = [{"name": [name], "sex": [value], "value": [1.0]} for name, value in (("old", None), ("n, sex=F", "F"))]
     assert [_labelled(part, labels)["label"] for part in parts] == [["old"], ["n, women"]]
     assert _labelled({**parts[1], "label": ["x"]}, labels) == {**parts[1], "label": ["x"], "label shown": ["n, women"]}
+
+
+def test_rules_and_people_are_called_by_their_own_words_and_answers_in_json_have_labels(folder):
+    told = CALLED.replace("title: People of two towns", "title: Two towns\ncalled: residents")
+    told = told.replace("{change: sex, epsilon: 1}", "{change: sex, epsilon: 1, title: Women and men}")
+    told += "  - {change: [sex, age], epsilon: 3, title: Facts}\n"
+    (folder / "called.yaml").write_text(told)
+    policy = dx.load_policy(folder / "called.yaml")
+    screen = " ".join(" ".join(policy_screen(policy, policy.review()).lines()).split())
+    assert all(words in screen for words in ("two residents", "number of residents", "Women and men", "Facts: Age"))
+    asked = [folder / name for name in ("people.csv", "queries.yaml")]
+    words = [
+        "release",
+        folder / "called.yaml",
+        *asked,
+        "--ledger",
+        folder / "l.db",
+        "--spend",
+        "1/2",
+        "--format",
+        "json",
+    ]
+    document = json.loads(CliRunner().invoke(app, [*map(str, words)]).stdout)
+    assert [(one["name"], one.get("label")) for one in document["answers"]] == [
+        ("by sex: sex=F", "by sex: women"),
+        ("by sex: sex=M", "by sex: men"),
+        ("old", None),
+    ]
+    assert is_valid(document, release_schema())
+    text = CliRunner().invoke(app, [*map(str, words[:-2])]).stdout
+    assert "2 residents" in text and "Women and men" in text
