@@ -92,7 +92,8 @@ class AttributeFit:
 class TableFit:
     """How a table fits. ``refused``: rows that are no record; ``no_record``: those of which every value exists, but
     that the policy's table of records does not list; ``people``: how many have each number of rows; ``nobodys``: rows
-    that name nobody; ``total``: the column in which the last row says that it is one, and the word."""
+    that name nobody; ``single``: whether nobody may have two; ``total``: the column in which the last row says that it
+    is one, and the word."""
 
     described: str
     attributes: list[AttributeFit]
@@ -101,11 +102,17 @@ class TableFit:
     no_record: int = 0
     people: dict[int, int] = field(default_factory=dict)
     nobodys: int = 0
+    single: bool = False
     total: tuple[str, str] | None = None
 
     @property
     def fits(self) -> bool:
-        return self.refused == 0 and self.nobodys == 0 and self.rows > 0
+        return self.refused == 0 and self.nobodys == 0 and self.rows > 0 and not self.repeated
+
+    @property
+    def repeated(self) -> int:
+        """How many people have several rows where nobody may."""
+        return sum(number for rows, number in self.people.items() if rows > 1) if self.single else 0
 
 
 def fit_of(table: Any, universe: Universe) -> TableFit:
@@ -124,6 +131,7 @@ def fit_of(table: Any, universe: Universe) -> TableFit:
                 _note(fit, batch, encoder, reader)
             if people is not None:
                 fit.people, fit.nobodys = rows_per_person(reader, people)
+                fit.single = people.count == "single"
             if 0 < fit.refused + fit.nobodys <= _FEW_TOTALS and source.text is not None:
                 fit.total = _total_of(source.text)
         return fit

@@ -126,12 +126,13 @@ class Flaws:
         if "again" in self._found and people.count == "single":
             raise DataError(
                 f"the policy says that each person has a single row ('count: single'), but '{people.column}' of "
-                f"{where} says {_repeated(reader, people)} on more than one; say 'count: once' where people have many"
+                f"{where} names somebody on more than one: dxgeom check POLICY --table TABLE counts them; say "
+                "'count: once' where people have many"
             )
         if "again" in self._found:
             raise DataError(
-                f"the order of a person's rows is told by '{people.order}', but {where} has two rows of "
-                f"'{people.column}' {_repeated(reader, people)} at the same place; choose a column without ties"
+                f"the order of a person's rows is told by '{people.order}', but {where} has two rows of somebody in "
+                f"'{people.column}' at the same place; choose a column without ties"
             )
 
 
@@ -141,14 +142,6 @@ def nobodys(people: CountedPeople, where: str) -> DataError:
         f"every row belongs to a person, named by '{people.column}', but rows of {where} name nobody, or in a text "
         "file somebody by a number such as 7.0, which is not the name 7; fill it in, or leave out these rows"
     )
-
-
-def _repeated(reader: RecordReader, people: CountedPeople) -> str:
-    """The least person of those with rows that repeat; the same one on every engine."""
-    rows = reader.source.rows.select(**keys_of_people(reader, people))
-    times = rows.group_by(rows.columns).agg(times=ibis._.count())
-    found = reader.source.finished(times.filter(times.times > 1).agg(least=times[PERSON].min()), lambda least: least)
-    return repr(next(least for batch in found for least in batch.column("least").to_pylist()))
 
 
 def keys_of_people(reader: RecordReader, people: CountedPeople) -> dict[str, Any]:

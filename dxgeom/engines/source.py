@@ -160,8 +160,27 @@ def text_lines(text: Delimited) -> Iterator[Iterator[str]]:
     """The lines of a file in its own encoding, as they end, without a byte order mark."""
     opener = gzip.open if text.compressed else open
     encoding = "utf-8-sig" if text.form.utf8 else text.form.encoding
-    with opener(text.path, "rt", encoding=encoding, newline="") as lines:
+    with opener(text.path, "rt", encoding=encoding, newline="") as lines, _placed(text, opener):
         yield (line.removeprefix("\ufeff") if place == 0 else line for place, line in enumerate(lines))
+
+
+@contextmanager
+def _placed(text: Delimited, opener: Callable[..., Any]) -> Iterator[None]:
+    """What is no text in the encoding of its file is said with the line of its first wrong byte, where lines end in a
+    byte of their own."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        if error.encoding.startswith(("utf-16", "utf-32")):
+            raise
+        with opener(text.path, "rb") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    line.decode(error.encoding)
+                except UnicodeDecodeError as wrong:
+                    said = f"the first wrong byte is in line {number}"
+                    raise UnicodeDecodeError(error.encoding, line, wrong.start, wrong.end, said) from error
+        raise
 
 
 def cells_of_lines(lines: Iterator[str], text: Delimited) -> CellsOfLines:

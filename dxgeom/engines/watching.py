@@ -64,7 +64,8 @@ def plain_errors(described: str) -> Iterator[None]:
         looks = other_encoding(error.object, error.start)
         encoding = "utf-16" if "UTF-16" in looks else "windows-1252"
         remedy = f"say how it is encoded: reading: {{encoding: {encoding}}}"
-        raise DataError(f"{described} is not text in UTF-8; {looks}, or {remedy}") from error
+        place = f": {error.reason}" if "line" in error.reason else ""
+        raise DataError(f"{described} is not text in UTF-8{place}; {looks}, or {remedy}") from error
     except UnicodeError as error:
         raise DataError(f"{described} is not text in the encoding that the policy states: {error}") from error
     except csv.Error as error:

@@ -29,6 +29,7 @@ from dxgeom.starting.seen import BLANKS, conventions_of
 from dxgeom.universe.columns import plain
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.universe import Universe
+from dxgeom.wording.numbers import counted
 
 EXAMPLES: Final = 3
 WARNING: Final = "▲ For your eyes: this page shows rows. Nothing is spent. Do not pass it on."
@@ -92,9 +93,11 @@ class TablePage:
         if self.fit.fits and not self._worth_knowing() and self.universe.reading.people is None:
             return [WARNING, "", *self._people_lines(f"{self.name}: {self.fit.rows:,} rows fit.")]
         lines = [WARNING, "", *self._head(), ""]
+        if self.fit.repeated:
+            lines += [*self._repeated_lines(), ""]
         if self.fit.refused or self.fit.nobodys:
             lines += [*self._refused_lines(), ""]
-        else:
+        elif not self.fit.repeated:
             lines += ["Every row fits." if self.fit.rows else "There is no row: a release needs one at least.", ""]
         known = self._worth_knowing()
         if known:
@@ -126,6 +129,14 @@ class TablePage:
         return _wrapped(
             f"{begin} ▲ {column} repeats; each row is taken for another person. "
             f"add: people: {{column: {quoted(column)}, count: once}}"
+        )
+
+    def _repeated_lines(self) -> list[str]:
+        people = self.universe.reading.people
+        column = "" if people is None else quoted(people.column)
+        return _wrapped(
+            f"{counted(self.fit.repeated, 'person', 'people')} with several rows, where the policy says that "
+            f"nobody has two: a release would refuse the table. add: people: {{column: {column}, count: once}}"
         )
 
     def _refused_lines(self) -> Iterator[str]:

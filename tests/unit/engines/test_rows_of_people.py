@@ -120,8 +120,13 @@ def test_people_who_do_not_fit_into_memory_together_come_in_parts(monkeypatch: p
     [
         ([1.5], [1], ONCE, "column 'who' of the table must hold text or whole numbers that say whose a row is"),
         ([""], [1], ONCE, "rows of the table name nobody"),
-        ([7, 7, 8, 8], [1, 2, 3, 4], People("who", "single"), "'who' of the table says 7 on more than one"),
-        (["b", "b", "a", "a"], [1, 1, 2, 2], People("who", "rows", 2, "at"), "two rows of 'who' 'a' at the same place"),
+        ([7, 7, 8, 8], [1, 2, 3, 4], People("who", "single"), "'who' of the table names somebody on more than one"),
+        (
+            ["b", "b", "a", "a"],
+            [1, 1, 2, 2],
+            People("who", "rows", 2, "at"),
+            "two rows of somebody in 'who' at the same place",
+        ),
         ([1, 1], [None, 2], People("who", "rows", 2, "at"), "is told by 'at', but rows of the table say none"),
         ([1], [float("nan")], People("who", "rows", 2, "at"), "is told by 'at', but rows of the table say none"),
         ([1], [True], People("who", "rows", 2, "at"), "must hold numbers, text, dates or moments"),
