@@ -84,6 +84,7 @@ ROWS = np.array([[1, 0, 0, 0], [0, 1, 2, 3], [0, 0, 1, 1]])
 FIRST_AND_LAST = np.array([[1, 0, 0, 0], [0, 0, 0, 1]])
 LEVEL_BESIDE = np.array([*FIRST_AND_LAST, [0, 0, 0, 0]])
 COUNTS = np.array([3, 1, 4, 2])
+ONE_ALONE = np.array([1, 1, 6, 2])
 FITTED = [[1, 1], [-1, 0], [0.5, 1]]
 COLUMN = bounded_column("x", 0, 4, 1)
 
@@ -464,11 +465,15 @@ CASES = {
         lambda answer: float(answer.numbers[0]),
         lambda mechanism, spend: mechanism.scale(spend) + 0.5,
     ),
-    "distinct count": histogram(
-        lambda: distinct_count(LINE, queries(np.eye(SIZE, dtype=np.int64))),
-        itself,
-        lambda answer: float((answer - SIZE) ** 2),
-        lambda mechanism, spend: mechanism.root_mean_square(spend) ** 2,
+    "distinct count": replace(
+        histogram(
+            lambda: distinct_count(LINE, queries(np.eye(SIZE, dtype=np.int64))),
+            itself,
+            lambda answer: float((answer - SIZE) ** 2),
+            lambda mechanism, spend: mechanism.root_mean_square(spend) ** 2,
+        ),
+        data=ONE_ALONE,
+        others=tuple((moved(ONE_ALONE, 0, j), RATE * j) for j in (1, 2, 3)),
     ),
     "small database": histogram(
         lambda: small_database(LINE, queries(), 0.6),
