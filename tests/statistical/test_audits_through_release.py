@@ -30,6 +30,7 @@ from dxgeom.lab.planar import planar_laplace
 from dxgeom.lab.statistic_release import statistic_mechanism
 from dxgeom.learning.polynomials import moments
 from dxgeom.mechanisms.contract.composition import in_sequence
+from dxgeom.mechanisms.linear.distinct import distinct_count
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.time_series import series_mechanism
@@ -186,6 +187,12 @@ AUDITS = {
         spend=Fraction(4, 3),
         planted=30,
         slower=80,
+    ),
+    "distinct count": one_moved(
+        lambda: distinct_count(families.LINE, families.queries(np.eye(4, dtype=np.int64))),
+        told=0.35,
+        here=families.ONE_ALONE,
+        there=moved(families.ONE_ALONE, 0, 1),
     ),
     "laplace quantiles": of_case("laplace quantiles", 0.5, other=0),
     "transport quantiles": of_case("transport quantiles", 0.2, other=0),
