@@ -136,7 +136,8 @@ def how_tables_are_written() -> Iterator[str]:
     b: {range: [0, 10], step: 5, unit: kg, units: {kg: 1, g: 0.001}, missing: {epsilon: 1, written: ["99"]}}
     c: {bins: [0, 5, 10], unit: "%"}
     d: {dates: [2025-01-01, 2025-01-31], step: 7, written: 31.12.2025 23:59}"""
-    rest = f"about: b\nuniverse:\n  attributes:{attributes}\nrules:\n  - change: [a, b, c, d]\n    epsilon: 1\n    title: All\n"
+    rules = "rules:\n  - change: [a, b, c, d]\n    epsilon: 1\n    title: All\n"
+    rest = f"about: b\nuniverse:\n  attributes:{attributes}\n{rules}"
     yield f"policy: p\ntitle: Letters\ncalled: letters\nreading: {form}\n{rest}"
     yield f"policy: p\nreading: {{sheet: Data, header: 2}}\n{rest}"
     for thousands, decimal in (*((sign, ",") for sign in ".' ’\u00a0\u2009\u202f"), (",", ".")):
