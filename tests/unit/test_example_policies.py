@@ -136,8 +136,9 @@ def how_tables_are_written() -> Iterator[str]:
     b: {range: [0, 10], step: 5, unit: kg, units: {kg: 1, g: 0.001}, missing: {epsilon: 1, written: ["99"]}}
     c: {bins: [0, 5, 10], unit: "%"}
     d: {dates: [2025-01-01, 2025-01-31], step: 7, written: 31.12.2025 23:59}"""
-    rest = f"about: b\nuniverse:\n  attributes:{attributes}\nrules:\n  - change: [a, b, c, d]\n    epsilon: 1\n"
-    yield f"policy: p\ntitle: Letters\nreading: {form}\n{rest}"
+    rules = "rules:\n  - change: [a, b, c, d]\n    epsilon: 1\n    title: All\n"
+    rest = f"about: b\nuniverse:\n  attributes:{attributes}\n{rules}"
+    yield f"policy: p\ntitle: Letters\ncalled: letters\nreading: {form}\n{rest}"
     yield f"policy: p\nreading: {{sheet: Data, header: 2}}\n{rest}"
     for thousands, decimal in (*((sign, ",") for sign in ".' ’\u00a0\u2009\u202f"), (",", ".")):
         yield f"policy: p\nreading: {{thousands: {json.dumps(thousands)}, decimal: {json.dumps(decimal)}}}\n{rest}"
@@ -154,7 +155,11 @@ def test_the_examples_use_every_key_and_choice_of_the_schemas(schema, files):
         if path.exists():
             tree = read_tree(Mistakes(PolicyText(path.name, path.read_text(encoding="utf-8"), None)))
             used |= {*words_of(plain(tree), schema, schema)}
-    for text in how_tables_are_written() if "policy.yaml" in files else ("queries: [{variance: age}]",):
+    for text in (
+        how_tables_are_written()
+        if "policy.yaml" in files
+        else ("queries: [{variance: age}]", "tasks: [{distinct: {of: age, where: age > 1}}]")
+    ):
         tree = read_tree(Mistakes(PolicyText("written.yaml", text, None)))
         used |= {*words_of(plain(tree), schema, schema)}
     known = {*words_of_schema(schema)}
