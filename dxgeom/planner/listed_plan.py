@@ -18,6 +18,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.comparing.comparison import CandidateComparison
+from dxgeom.planner.estimates.estimate import EstimateWish
 from dxgeom.planner.measures import MeasureComparison, compared_privacy_measures
 from dxgeom.planner.objectives.objective import Objective, UnitError, unit_errors
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
@@ -73,7 +74,7 @@ class ListedPlans(PlanKind):
         return f"{plan.queries.count} queries by {plan.mechanism.name}"
 
     def answers(self, plan: Plan, answer: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
-        return LinearAnswers(plan.queries, plan.mechanism, answer, spend, records)
+        return LinearAnswers(plan.queries, plan.mechanism, answer, spend, records, plan.objective.factors)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[Fraction, ...]:
         blank: tuple[Fraction, ...] = (Fraction(0),) * plan.queries.count
@@ -95,10 +96,10 @@ class ListedPlans(PlanKind):
                 "budget: plan again, or release plan.as_it_is()"
             )
 
-    def require_agreement(self, plan: Plan) -> None:
-        from dxgeom.planner.answers.consistency import require_few  # and a solver with it
+    def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
+        from dxgeom.planner.estimates.listed import require_few  # and a solver with it
 
-        require_few(plan.queries.count)
+        require_few(plan.queries.count, wish)
 
     def as_it_is(self, plan: Plan) -> Plan:
         decided: ListedNoise = plan.decided

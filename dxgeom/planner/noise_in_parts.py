@@ -23,6 +23,8 @@ from dxgeom.planner.amounts import spend_for
 from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.candidates import CandidateResult
+from dxgeom.planner.estimates.estimate import EstimateWish
+from dxgeom.planner.estimates.worth import EstimateWorth, worth_of
 from dxgeom.planner.overview import MOST_SHOWN, OverviewTable, PlanOverview, TableErrors
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.plan_kind import PlanKind
@@ -212,6 +214,17 @@ class TablePlans(NoiseInParts):
     def answers(self, plan: Plan, answer: NoisyTables, spend: Fraction, records: int | None) -> MarginalAnswers:
         return MarginalAnswers(plan.mechanism, plan.question, answer, spend, records)
 
+    def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
+        from dxgeom.planner.estimates.tables import require_tables  # and a solver with it
+
+        require_tables(plan.queries.attribute_sets, wish)
+
+    def estimate_worth(self, plan: Plan, spend: Fraction, records: int | None) -> EstimateWorth:
+        family, unmoved = plan.mechanism.family, ~plan.mechanism.protected
+        public = any(not family.members_of(number) for number in np.flatnonzero(unmoved).tolist())
+        stated = plan.records if records is None else records
+        return worth_of(plan.mechanism, spend, stated if public else None)
+
     def blank(self, plan: Plan, records: int | None) -> NoisyTables:
         nothing = tuple(np.zeros(0, dtype=np.int64) for _ in plan.queries.attribute_sets)
         return NoisyTables(nothing, plan.mechanism.divisors)
@@ -237,7 +250,9 @@ class TablePlans(NoiseInParts):
 
     def lines(self, plan: Plan) -> list[str]:
         tables, cells = plan.queries.each, plan.queries.count
-        return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}")
+        worth = self.estimate_worth(plan, plan.spend_of_figures(), None)
+        said = [] if worth.records is None else [f"  {worth.in_words}"]
+        return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}", said)
 
 
 @final
@@ -251,6 +266,11 @@ class BoxPlans(NoiseInParts):
 
     def answers(self, plan: Plan, answer: tuple[float, ...], spend: Fraction, records: int | None) -> BoxAnswers:
         return BoxAnswers(plan.mechanism, plan.question, answer, spend, records)
+
+    def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
+        from dxgeom.planner.estimates.tables import require_boxes  # and a solver with it
+
+        require_boxes(wish)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[float, ...]:
         blank: tuple[float, ...] = (0.0,) * plan.queries.count

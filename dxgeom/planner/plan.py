@@ -18,6 +18,7 @@ from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
+from dxgeom.planner.estimates.estimate import EstimateName, EstimateWish, as_wish
 from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
 from dxgeom.planner.plan_kind import RECORDS, PlanKind
 from dxgeom.planner.release import Release
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from dxgeom.ledger.ledger import Ledger
     from dxgeom.metrics.verification import VerifiedMetric
     from dxgeom.planner.candidates import CandidateResult
+    from dxgeom.planner.estimates.worth import EstimateWorth
 
 
 @final
@@ -311,17 +313,21 @@ class Plan(Pictured):
         quiet_data: bool = False,
         id: str | None = None,
         allotment: str | None = None,
+        estimate: EstimateName | None = None,
         insecure_test_seed: int | None = None,
     ) -> Release[Any]:
         """Charge the ledger, then answer once: :func:`dxgeom.release` of the plan's mechanism.
 
         Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``spend``: left out where
-        the plan's file states it, or errors were asked for. The others are those of :func:`dxgeom.release`.
+        the plan's file states it, or errors were asked for. ``estimate``: "auto", "consistent" or "integers" puts
+        :meth:`dxgeom.Release.estimate` into the release's JSON, too. The others are those of :func:`dxgeom.release`.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
         from dxgeom.planner.releases.answer_once import checked_order, release_as  # a plan alone needs no ledger
 
         self.kind.require_whole(self)
+        if estimate is not None:
+            self.require_estimate(estimate)
         order = checked_order(
             self.mechanism,
             self.at_spend(spend),
@@ -331,7 +337,7 @@ class Plan(Pictured):
             allotment=allotment,
         )
         reading = {"outside": outside, "count_column": count_column, "quiet_data": quiet_data}
-        return release_as(
+        released = release_as(
             order,
             self.mechanism,
             partial(self.kind.answers, self),
@@ -341,6 +347,7 @@ class Plan(Pictured):
             insecure_test_seed,
             **reading,
         )
+        return released if estimate is None else replace(released, estimated_as=estimate)
 
     def require_bars(self, level: float, spend: Amount, *, joint: bool = False) -> None:
         """Raises: UnsupportedCombination, before anything is charged, for intervals of a level that the answers will
@@ -349,9 +356,20 @@ class Plan(Pictured):
         blank = self.kind.blank_answers(self, exact_amount(spend, "spend"), self.kind.records(self))
         _ = blank.document(level, joint=joint)
 
-    def require_agreement(self) -> None:
-        """Raises: UnsupportedCombination where answers are not made to agree; TooLarge where they are too many."""
-        self.kind.require_agreement(self)
+    def require_estimate(self, estimate: EstimateName | EstimateWish = "consistent") -> None:
+        """Raises: UnsupportedCombination where there is no such estimate; TooLarge where answers are too many."""
+        self.kind.require_estimate(self, as_wish(estimate))
+
+    require_agreement = OldName("require_estimate")
+
+    def estimate_worth(self, spend: Amount | None = None, records: int | None = None) -> EstimateWorth:
+        """What :meth:`dxgeom.Release.estimate` of whole tables is worth, whatever the data.
+
+        Args: ``records``: their public number; left out, what was stated.
+        Raises: UnsupportedCombination for what is no whole table.
+        """
+        require_records(records)
+        return self.kind.estimate_worth(self, self.spend_of_figures(spend), records)
 
     def to_opendp(
         self,

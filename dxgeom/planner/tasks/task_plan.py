@@ -11,6 +11,7 @@ from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnboundedL
 from dxgeom.mechanisms.contract.composition import in_sequence
 from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import agreed_records
+from dxgeom.planner.estimates.estimate import EstimateWish
 from dxgeom.planner.kind import Planning, Rebuilding, kind_of
 from dxgeom.planner.overview import OverviewTable, PlanOverview, StatedQuestion
 from dxgeom.planner.plan import Plan
@@ -57,11 +58,11 @@ class TaskPlans(PlanKind):
     def blank(self, plan: Plan, records: int | None) -> tuple[Any, ...]:
         return tuple(part.kind.blank(part, records) for part in plan.parts)
 
-    def require_agreement(self, plan: Plan) -> None:
+    def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
         listed = [part for part in plan.parts if part.answers_a_list]
         if len(listed) != 1:
             raise TaskAnswers.not_to_agree.refusal
-        listed[0].require_agreement()
+        listed[0].kind.require_estimate(listed[0], wish)
 
     def inside(self, plan: Plan) -> tuple[Plan, ...]:
         return plan.parts
