@@ -14,7 +14,7 @@ from dxgeom.planner.estimates.tables import estimate_of_tables
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 RELEASES, ROWS = 10_000, 1_000
-SIZES = (7, 8)
+SIZES = (4, 5)
 TRUTHS = {
     "one cell has all": lambda cells: np.eye(1, cells, cells // 2)[0] * ROWS,
     "two cells have half each": lambda cells: (np.eye(1, cells, 0) + np.eye(1, cells, cells - 1))[0] * ROWS / 2,
@@ -39,13 +39,13 @@ def test_bars_beside_estimates_hold_whatever_the_truth(truth, privacy):
     rules = [{"change": name, "epsilon": 1} for name in attributes]
     stated = {"policy": "p", "privacy": privacy, "universe": {"attributes": attributes}, "rules": rules}
     policy = dx.Policy.from_dict(stated)
-    plan = dx.plan(policy.compile(), MarginalQueries.of(policy.universe, [["a0", "a1"], ["a0"], ["a1"]]))
-    joint = TRUTHS[truth](56).reshape(SIZES)
-    exact = [joint, joint.sum(axis=1), joint.sum(axis=0)]
+    plan = dx.plan(policy.compile(), MarginalQueries.of(policy.universe, [["a0", "a1"]]))
+    joint = TRUTHS[truth](20).reshape(SIZES)
+    exact = [joint]
     data = Counted(tuple(one.astype(np.int64).ravel() for one in exact))
     spend = plan.at_spend("1/10")
     random = InsecureSeededRandomness(0)
-    held, releases = np.zeros(56 + 15), RELEASES
+    held, releases = np.zeros(20), RELEASES
     flat = np.concatenate([one.ravel() for one in exact])
     for number in range(releases):
         answer: NoisyTables = plan.mechanism.drawn(data, spend, random)
