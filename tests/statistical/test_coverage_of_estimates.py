@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.mechanisms.parts.counts_with_noise import NoisyTables
+from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.answers.marginal_answers import MarginalAnswers
+from dxgeom.planner.answers.in_parts import MarginalAnswers
 from dxgeom.planner.estimates.estimate import EstimateWish
 from dxgeom.planner.estimates.tables import estimate_of_tables
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -49,7 +49,7 @@ def test_bars_beside_estimates_hold_whatever_the_truth(truth, privacy):
     flat = np.concatenate([one.ravel() for one in exact])
     for number in range(releases):
         answer: NoisyTables = plan.mechanism.drawn(data, spend, random)
-        released = MarginalAnswers(plan.mechanism, answer, spend, ROWS)
+        released = MarginalAnswers(plan.mechanism, plan.question, answer, spend, ROWS)
         if number % 100 == 0:
             estimate = estimate_of_tables(released, f"{number:064x}", EstimateWish())
             raw = [released.table(name) for name in released.names]

@@ -137,7 +137,8 @@ class TableEstimate(Estimate):
 
 def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: EstimateWish) -> TableEstimate:
     """See :meth:`Release.estimate`."""
-    mechanism, queries = released.mechanism, released.queries
+    mechanism: Any = released.mechanism
+    queries = released.queries
     require_tables(queries.attribute_sets, wish)
     raw = [released.table(name) for name in queries.names]
     known = _known(released, raw, wish)
@@ -191,7 +192,8 @@ def _exact_sets(mechanism: TableMechanism) -> set[tuple[int, ...]]:
 
 
 def _known(released: MarginalAnswers, raw: Tables, wish: EstimateWish) -> KnownOfTables:
-    mechanism, queries = released.mechanism, released.queries
+    mechanism: Any = released.mechanism
+    queries = released.queries
     sets, unmoved = queries.attribute_sets, _exact_sets(mechanism)
     exact: dict[tuple[int, ...], NDArray[np.float64]] = {}
     for own, table in zip(sets, raw, strict=True):
