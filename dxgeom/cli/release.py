@@ -36,12 +36,12 @@ from dxgeom.cli.options import (
 )
 from dxgeom.cli.planning import is_thorough, plan_to_release
 from dxgeom.cli.showing import (
-    Agreement,
     Bars,
     ConsistentOption,
+    EstimateOption,
     IntegersOption,
     NonnegativeOption,
-    agreeing_document,
+    ShownEstimate,
     kept_safe,
     labels_of_answers,
     print_answer_table,
@@ -51,7 +51,7 @@ from dxgeom.cli.showing import (
     write_records,
 )
 from dxgeom.cli.terminal import Content, begun_file, json_lines, print_error, print_json, refusals
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import DxgeomError, UnsupportedCombination
 
 if TYPE_CHECKING:
     from dxgeom.metrics.verification import VerifiedMetric
@@ -144,6 +144,7 @@ def release(
     quick: QuickOption = False,
     level: LevelOption = 0.95,
     joint: JointOption = False,
+    estimate: EstimateOption = None,
     consistent: ConsistentOption = False,
     nonnegative: NonnegativeOption = False,
     integers: IntegersOption = False,
@@ -171,7 +172,7 @@ def release(
     """
     require_shown(output)
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
-    agreement = Agreement(consistent, nonnegative, integers, output, Bars(level, joint, everything))
+    shown = ShownEstimate(estimate, consistent, nonnegative, integers, output, Bars(level, joint, everything))
     with refusals(output, everything=everything):
         how = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
         how["thorough"] = is_thorough(thorough, quick)
@@ -184,13 +185,13 @@ def release(
             ready = partial(_require_ready, policy, data, book, read, charged)
         how["mechanism"] = mechanism
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, ready, book, **how)
-        agreement.check(chosen, amount)
+        shown.check(chosen, amount)
         _name_useless(chosen, amount, level)
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:
             kept = {**_reading(drop_outside, count_column, quiet_data), "purpose": purpose, "id": key}
             draw = partial(chosen.release, str(data), ledger=book, spend=amount, allotment=allotment, **kept)
-        _draw_and_show(draw, agreement, output, written, public, _table_of(chosen, written))
+        _draw_and_show(draw, shown, output, written, public, _table_of(chosen, written))
 
 
 _MOST_NAMED: Final = 3
@@ -248,7 +249,7 @@ def _require_ready(
 
 def _draw_and_show(
     draw: Callable[[], Release[Any]],
-    agreement: Agreement,
+    shown: ShownEstimate,
     output: TableFormat,
     written: Path | None,
     public: Path | None,
@@ -256,12 +257,12 @@ def _draw_and_show(
 ) -> None:
     """The release, shown and written into both files, which are begun before it is drawn."""
     with begun_file(written, 0o600) as write, begun_file(public) as publish, whatever_becomes_of_the_terminal():
-        _show(draw(), agreement, output, write, publish, table)
+        _show(draw(), shown, output, write, publish, table)
 
 
 def _show(
     released: Release[Any],
-    agreement: Agreement,
+    shown: ShownEstimate,
     output: TableFormat,
     write: Callable[[Content], None] | None,
     publish: Callable[[Content], None] | None,
@@ -270,31 +271,32 @@ def _show(
     from dxgeom.planner.release import FORMAT
     from dxgeom.report.short_release import with_labels
 
-    bars = agreement.bars
+    bars = shown.bars
     with kept_safe(released):
         for warning in released.warnings:
             print_error(f"warning: {warning}")
         for advice in released.advice:
             print_error(f"advice: {advice}")
-        agreeing = agreement.of(released)
-        told, labels = agreeing_document(agreeing), labels_of_answers(released)
+        estimate = shown.of(released)
+        told, labels = shown.document(estimate), labels_of_answers(released)
         for_readers = partial(with_labels, labels=labels)
         curators = {"format": FORMAT, **for_readers(released.as_dict(bars.level, joint=bars.joint)), **told}
         if write is not None and table is not None and table.task is not None:
             write(partial(write_records, released, table.task, suffix=table.suffix))
         elif write is not None and table is not None:
-            write(partial(write_answer_table, released, bars, suffix=table.suffix))
+            beside = None if shown.named is None or isinstance(estimate, DxgeomError) else estimate
+            write(partial(write_answer_table, released, bars, suffix=table.suffix, estimate=beside))
         elif write is not None:
             write(json_lines(curators))
         if publish is not None:
-            shown = for_readers(released.public_dict(bars.level, joint=bars.joint))
-            publish(json_lines({"format": FORMAT, **shown, **told}))
+            readers = for_readers(released.public_dict(bars.level, joint=bars.joint))
+            publish(json_lines({"format": FORMAT, **readers, **told}))
         if output is TableFormat.json:
             print_json(curators)
         elif output is not TableFormat.text:
-            print_answer_table(released, bars, output)
+            print_answer_table(released, bars, output, estimate)
         else:
-            print_release(released, bars, agreeing)
+            print_release(released, bars, estimate)
 
 
 class _Table(NamedTuple):

@@ -1,4 +1,4 @@
-"""A release on the command line: as text, as JSON, into files, with answers that agree; and when it cannot be shown."""
+"""A release on the command line: as text, as JSON, into files, with estimates beside; and when it cannot be shown."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, NamedTuple, TypeAlias, final
 
 import typer
 
@@ -33,14 +34,30 @@ from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import ONE_ROW, PUBLIC_NUMBER
 
 if TYPE_CHECKING:
-    from dxgeom.planner.answers.consistency import ConsistentAnswers
+    from dxgeom.planner.estimates.estimate import Estimate, EstimateWish
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
     from dxgeom.policy.resolve.labels import PolicyLabels
 
 
+class EstimateChoice(StrEnum):
+    """What is asked of estimates: the names that Python takes."""
+
+    auto = "auto"
+    consistent = "consistent"
+    integers = "integers"
+
+
+EstimateOption: TypeAlias = Annotated[
+    EstimateChoice | None,
+    typer.Option(
+        "--estimate",
+        help="Also show the answers moved to what is known, which reads no data and costs nothing: 'auto', none "
+        "negative, and all agree; 'consistent', they only agree; 'integers', whole counts besides.",
+    ),
+]
 ConsistentOption: TypeAlias = Annotated[
-    bool, typer.Option("--consistent", help="Also show the nearest answers that agree with each other.")
+    bool, typer.Option("--consistent", help="The same as --estimate consistent, weighed by the answers' variances.")
 ]
 NonnegativeOption: TypeAlias = Annotated[
     bool, typer.Option("--nonnegative", help="With --consistent: answers that cannot be negative are not.")
@@ -60,58 +77,81 @@ class Bars(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class Agreement:
-    """Whether answers that agree are shown beside the released ones, what is asked of them, and which error bars."""
+class ShownEstimate:
+    """Whether an estimate is shown beside the released answers, what is asked of it, and which error bars."""
 
-    wanted: bool
+    named: EstimateChoice | None
+    consistent: bool
     nonnegative: bool
     integers: bool
     output: TableFormat
     bars: Bars
 
     def __post_init__(self) -> None:
-        if (self.nonnegative or self.integers) and not self.wanted:
+        if (self.nonnegative or self.integers) and not self.consistent:
             raise typer.BadParameter("--nonnegative and --integers are about the answers of --consistent: give it, too")
-        if self.wanted and self.output in (TableFormat.csv, TableFormat.parquet):
+        if self.consistent and self.named is not None:
+            raise typer.BadParameter("--estimate and --consistent are the same in two ways: give one of them")
+        if self.consistent and self.output in (TableFormat.csv, TableFormat.parquet):
             raise typer.BadParameter(
-                "answers that agree are shown as text or JSON, beside the released ones; not as a table alone"
+                "answers that agree are shown as text or JSON, beside the released ones; take --estimate for a table"
             )
+
+    @property
+    def wish(self) -> EstimateWish | None:
+        """What is asked; None where no estimate is."""
+        from dxgeom.planner.estimates.estimate import EstimateWish, as_wish
+
+        if self.named is not None:
+            return as_wish(self.named.value)
+        return EstimateWish(self.nonnegative, self.integers, by_loss=False) if self.consistent else None
 
     def check(self, plan: Plan, spend: Fraction) -> None:
         """Raises: TooLarge, before anything is charged, when there are too many answers; UnsupportedCombination for a
-        level that no error bar can be computed for, and for answers without bars, or that are not made to agree."""
-        if self.wanted:
-            plan.require_agreement()
+        level that no error bar can be computed for, and for answers without bars, or without such an estimate."""
+        if self.wish is not None:
+            plan.require_estimate(self.wish)
         plan.require_bars(self.bars.level, spend, joint=self.bars.joint)
 
-    def of(self, released: Release[Any]) -> ConsistentAnswers | DxgeomError | None:
-        """The answers that agree, or why there are none: the released ones are paid for, and shown in any case."""
-        if not self.wanted:
-            return None
+    def of(self, released: Release[Any]) -> Estimate | DxgeomError | None:
+        """The estimate, or why there is none: the released answers are paid for, and shown in any case."""
         try:
-            return released.consistent(nonnegative=self.nonnegative, integers=self.integers)
+            if self.named is not None:
+                return released.estimate(self.named.value)
+            if self.consistent:
+                return released.consistent(nonnegative=self.nonnegative, integers=self.integers)
         except DxgeomError as error:
             return error
+        return None
+
+    def document(self, estimate: Estimate | DxgeomError | None) -> dict[str, Any]:
+        """What goes into the release's JSON; nothing where nothing was asked for."""
+        if estimate is None:
+            return {}
+        if isinstance(estimate, DxgeomError):
+            document = {"error": error_dict(estimate)}
+        elif self.consistent:
+            document = estimate.as_dict()
+        else:
+            document = estimate.document(self.bars.level, joint=self.bars.joint)
+        return {"consistent" if self.consistent else "estimate": document}
 
 
-def agreeing_document(agreeing: ConsistentAnswers | DxgeomError | None) -> dict[str, Any]:
-    """What goes into the release's JSON; nothing where nothing was asked for."""
-    if agreeing is None:
-        return {}
-    document = {"error": error_dict(agreeing)} if isinstance(agreeing, DxgeomError) else agreeing.as_dict()
-    return {"consistent": document}
+_MOST_ROWS: Final = 100
 
 
-def print_agreeing(agreeing: ConsistentAnswers | DxgeomError | None) -> None:
-    """A table of the answers that agree, and what was done to the released ones."""
-    if isinstance(agreeing, DxgeomError):
-        print_lines(["", f"no answers that agree: {agreeing}"])
-    elif agreeing is not None:
-        exact = agreeing.exact_values
-        shown = (plain(value) if value.denominator == 1 else f"{float(value):,.6g}" for value in exact)
-        print_lines([""])
-        print_table(("query", "answer that agrees"), list(zip(agreeing.names, shown, strict=True)))
-        print_lines(["", *agreeing.done])
+def print_estimate(estimate: Estimate | DxgeomError | None) -> None:
+    """A table of the estimates, and what was done to the released answers."""
+    if isinstance(estimate, DxgeomError):
+        print_lines(["", f"no estimates: {estimate}"])
+    elif estimate is not None:
+        pairs = estimate.pairs()
+        rows = [(name, f"{released:,.6g}", f"{value:,.6g}") for name, released, value in pairs[:_MOST_ROWS]]
+        if rows:
+            print_lines([""])
+            print_table(("query", "released", "estimate"), rows)
+        more = [f"{len(pairs) - len(rows):,} more are in --format csv, parquet or json"] if pairs[len(rows) :] else []
+        print_lines(["", *more, *estimate.done])
 
 
 REHEARSAL = "REHEARSAL"
@@ -158,11 +198,11 @@ def whatever_becomes_of_the_terminal() -> Iterator[None]:
         signal.signal(hangup, before)
 
 
-def print_release(released: Release[Any], bars: Bars, agreeing: ConsistentAnswers | DxgeomError | None) -> None:
-    """The release as text, and the answers that agree; of a rehearsal every line says so."""
+def print_release(released: Release[Any], bars: Bars, estimate: Estimate | DxgeomError | None) -> None:
+    """The release as text, and the estimate; of a rehearsal every line says so."""
     with marked(rehearsal=released.rehearsal):
         _print(released, bars)
-        print_agreeing(agreeing)
+        print_estimate(estimate)
 
 
 @contextmanager
@@ -177,11 +217,20 @@ def marked(*, rehearsal: bool) -> Iterator[None]:
     sys.stdout.writelines(f"{REHEARSAL}  {line}".rstrip() + "\n" for line in lines.getvalue().splitlines())
 
 
-def write_answer_table(released: Release[Any], bars: Bars, target: BinaryIO, suffix: str) -> None:
+def _batches(released: Release[Any], bars: Bars, estimate: Estimate | None) -> Iterator[Mapping[str, Any]]:
+    """The rows of a table, with estimates beside the answers where there are some."""
+    shown = released.answer if estimate is None else estimate
+    batches: Iterator[Mapping[str, Any]] = shown.batches(bars.level, joint=bars.joint)
+    return batches
+
+
+def write_answer_table(
+    released: Release[Any], bars: Bars, target: BinaryIO, suffix: str, estimate: Estimate | None = None
+) -> None:
     """The answers as rows of a CSV or Parquet file; of a rehearsal every row says so."""
     from dxgeom.engines.answer_frames import write_batches
 
-    batches = released.answer.batches(bars.level, joint=bars.joint)
+    batches = _batches(released, bars, estimate)
     labels = labels_of_answers(released)
     write_batches((_marked_rows(released, _labelled(batch, labels)) for batch in batches), target, suffix)
 
@@ -223,21 +272,26 @@ def _marked_rows(released: Release[Any], columns: Mapping[str, Any]) -> Mapping[
     return {"rehearsal": [REHEARSAL] * rows, **columns} if released.rehearsal else columns
 
 
-def print_answer_table(released: Release[Any], bars: Bars, output: TableFormat) -> None:
+def print_answer_table(
+    released: Release[Any], bars: Bars, output: TableFormat, estimate: Estimate | DxgeomError | None
+) -> None:
     """The answers as CSV or Parquet; of a rehearsal every row says so. What text warns of goes to standard error."""
+    if isinstance(estimate, DxgeomError):
+        print_error(f"no estimates: {estimate}")
+        estimate = None
     if output is TableFormat.parquet:
-        write_answer_table(released, bars, sys.stdout.buffer, ".parquet")
+        write_answer_table(released, bars, sys.stdout.buffer, ".parquet", estimate)
     else:
-        _print_csv(released, bars)
+        _print_csv(released, bars, estimate)
     for warning in released.answer.warnings:
         print_error(f"warning: {warning}")
 
 
-def _print_csv(released: Release[Any], bars: Bars) -> None:
+def _print_csv(released: Release[Any], bars: Bars, estimate: Estimate | None) -> None:
     from dxgeom.numeric.columns import plain_columns
 
     labels = labels_of_answers(released)
-    for number, batch in enumerate(released.answer.batches(bars.level, joint=bars.joint)):
+    for number, batch in enumerate(_batches(released, bars, estimate)):
         table = plain_columns(_marked_rows(released, _labelled(batch, labels)))
         print_csv(tuple(table), zip(*table.values(), strict=True), headed=not number)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.error_bars import ErrorBars
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.comparing.comparison import CandidateComparison
+    from dxgeom.planner.estimates.estimate import EstimateWish
     from dxgeom.planner.listed_plan import ListedNoise
     from dxgeom.planner.measures import MeasureComparison
     from dxgeom.planner.objectives.objective import Objective, UnitError
@@ -65,7 +66,7 @@ class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
     def answers(self, plan: Plan, answer: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
         from dxgeom.planner.answers.linear_answers import LinearAnswers
 
-        return LinearAnswers(plan.queries, plan.mechanism, answer, spend, records)
+        return LinearAnswers(plan.queries, plan.mechanism, answer, spend, records, plan.objective.factors)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[Fraction, ...]:
         blank: tuple[Fraction, ...] = (Fraction(0),) * plan.queries.count
@@ -87,10 +88,10 @@ class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
                 "budget: plan again, or release plan.as_it_is()"
             )
 
-    def require_agreement(self, plan: Plan) -> None:
-        from dxgeom.planner.answers.consistency import require_few  # and a solver with it
+    def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
+        from dxgeom.planner.estimates.listed import require_few  # and a solver with it
 
-        require_few(plan.queries.count)
+        require_few(plan.queries.count, wish)
 
     def as_it_is(self, plan: Plan) -> Plan:
         decided: ListedNoise = plan.decided

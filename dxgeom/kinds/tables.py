@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.candidates import CandidateResult
+    from dxgeom.planner.estimates.estimate import EstimateWish
+    from dxgeom.planner.estimates.worth import EstimateWorth
     from dxgeom.planner.objectives.aims import Aim, TriedNoise
     from dxgeom.planner.plan import Plan
 
@@ -212,6 +214,19 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
 
         return MarginalAnswers(plan.mechanism, plan.question, answer, spend, records)
 
+    def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
+        from dxgeom.planner.estimates.tables import require_tables  # and a solver with it
+
+        require_tables(plan.queries.attribute_sets, wish)
+
+    def estimate_worth(self, plan: Plan, spend: Fraction, records: int | None) -> EstimateWorth:
+        from dxgeom.planner.estimates.worth import worth_of
+
+        family, unmoved = plan.mechanism.family, ~plan.mechanism.protected
+        public = any(not family.members_of(number) for number in np.flatnonzero(unmoved).tolist())
+        stated = plan.records if records is None else records
+        return worth_of(plan.mechanism, spend, stated if public else None)
+
     def blank(self, plan: Plan, records: int | None) -> NoisyTables:
         from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
 
@@ -235,7 +250,9 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
 
     def lines(self, plan: Plan) -> list[str]:
         tables, cells = plan.queries.each, plan.queries.count
-        return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}")
+        worth = self.estimate_worth(plan, plan.spend_of_figures(), None)
+        said = [] if worth.records is None else [f"  {worth.in_words}"]
+        return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}", said)
 
 
 @final
@@ -262,6 +279,11 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
         from dxgeom.planner.answers.in_parts import BoxAnswers
 
         return BoxAnswers(plan.mechanism, plan.question, answer, spend, records)
+
+    def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
+        from dxgeom.planner.estimates.tables import require_boxes  # and a solver with it
+
+        require_boxes(wish)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[float, ...]:
         blank: tuple[float, ...] = (0.0,) * plan.queries.count

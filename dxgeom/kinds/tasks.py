@@ -25,6 +25,7 @@ from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.wording.numbers import counted
 
 if TYPE_CHECKING:
+    from dxgeom.planner.estimates.estimate import EstimateWish
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.tasks.task_answers import TaskAnswers
 
@@ -96,13 +97,13 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
     def blank(self, plan: Plan, records: int | None) -> tuple[Any, ...]:
         return tuple(part.kind.blank(part, records) for part in plan.parts)
 
-    def require_agreement(self, plan: Plan) -> None:
+    def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
         from dxgeom.planner.tasks.task_answers import TaskAnswers
 
         listed = [part for part in plan.parts if part.answers_a_list]
         if len(listed) != 1:
             raise TaskAnswers.not_to_agree.refusal
-        listed[0].require_agreement()
+        listed[0].kind.require_estimate(listed[0], wish)
 
     def inside(self, plan: Plan) -> tuple[Plan, ...]:
         return plan.parts

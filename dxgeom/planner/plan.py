@@ -17,6 +17,7 @@ from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
+from dxgeom.planner.estimates.estimate import EstimateName, EstimateWish, as_wish
 from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
 from dxgeom.planner.plan_kind import RECORDS, PlanKind
 from dxgeom.planner.release import LEFT_OUT, EachTime, Release, Wanted
@@ -24,6 +25,7 @@ from dxgeom.planner.release import LEFT_OUT, EachTime, Release, Wanted
 if TYPE_CHECKING:
     from dxgeom.metrics.verification import VerifiedMetric
     from dxgeom.planner.candidates import CandidateResult
+    from dxgeom.planner.estimates.worth import EstimateWorth
 
 
 @final
@@ -298,16 +300,19 @@ class Plan(Pictured):
 
     @pointing_elsewhere
     @taking(Wanted, LEFT_OUT)
-    def release(self, table: Any, **how: Unpack[Wanted]) -> Release[Any]:
+    def release(self, table: Any, *, estimate: EstimateName | None = None, **how: Unpack[Wanted]) -> Release[Any]:
         """Charge the ledger, then answer once: :func:`dxgeom.release` of the plan's mechanism.
 
         Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``spend``: left out where
-        the plan's file states it, or errors were asked for. The others are those of :func:`dxgeom.release`.
+        the plan's file states it, or errors were asked for. ``estimate``: "auto", "consistent" or "integers" puts
+        :meth:`dxgeom.Release.estimate` into the release's JSON, too. The others are those of :func:`dxgeom.release`.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
         from dxgeom.planner.releases.answer_once import checked_order, release_as  # a plan alone needs no ledger
 
         self.kind.require_whole(self)
+        if estimate is not None:
+            self.require_estimate(estimate)
         order = checked_order(
             self.mechanism,
             self.at_spend(how["spend"]),
@@ -316,7 +321,7 @@ class Plan(Pictured):
             id=how["id"],
             allotment=how["allotment"],
         )
-        return release_as(
+        released = release_as(
             order,
             self.mechanism,
             partial(self.kind.answers, self),
@@ -324,6 +329,7 @@ class Plan(Pictured):
             self.kind.taken(self, table),
             how,
         )
+        return released if estimate is None else replace(released, estimated_as=estimate)
 
     def require_bars(self, level: float, spend: Amount, *, joint: bool = False) -> None:
         """Raises: UnsupportedCombination, before anything is charged, for intervals of a level that the answers will
@@ -332,9 +338,20 @@ class Plan(Pictured):
         blank = self.kind.blank_answers(self, exact_amount(spend, "spend"), self.kind.records(self))
         _ = blank.document(level, joint=joint)
 
-    def require_agreement(self) -> None:
-        """Raises: UnsupportedCombination where answers are not made to agree; TooLarge where they are too many."""
-        self.kind.require_agreement(self)
+    def require_estimate(self, estimate: EstimateName | EstimateWish = "consistent") -> None:
+        """Raises: UnsupportedCombination where there is no such estimate; TooLarge where answers are too many."""
+        self.kind.require_estimate(self, as_wish(estimate))
+
+    require_agreement = OldName("require_estimate")
+
+    def estimate_worth(self, spend: Amount | None = None, records: int | None = None) -> EstimateWorth:
+        """What :meth:`dxgeom.Release.estimate` of whole tables is worth, whatever the data.
+
+        Args: ``records``: their public number; left out, what was stated.
+        Raises: UnsupportedCombination for what is no whole table.
+        """
+        require_records(records)
+        return self.kind.estimate_worth(self, self.spend_of_figures(spend), records)
 
     @taking(EachTime, LEFT_OUT)
     def to_opendp(self, *, spend: Amount | None = None, **how: Unpack[EachTime]) -> Any:

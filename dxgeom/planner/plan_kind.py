@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.error_bars import ErrorBars
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.comparing.comparison import CandidateComparison
+    from dxgeom.planner.estimates.estimate import EstimateWish
+    from dxgeom.planner.estimates.worth import EstimateWorth
     from dxgeom.planner.measures import MeasureComparison
     from dxgeom.planner.objectives.objective import UnitError
     from dxgeom.planner.plan import Plan
@@ -47,6 +49,10 @@ class PlanKind(ABC):
         "only of noise on a list of queries is this known", "take rmse(), half_widths() and biases, or statements()"
     )
     no_question: ClassVar[Unknown] = Unknown("this plan answers no list of queries", "as_dict() says what it answers")
+    no_worth: ClassVar[Unknown] = Unknown(
+        "what an estimate is worth is known beforehand of whole tables only",
+        "release.estimate() says what is known of it afterwards",
+    )
     why: ClassVar[str] = "it follows from what is asked, and nothing else was tried"
     """Why this mechanism, in words."""
     called: ClassVar[str] = ""
@@ -111,11 +117,15 @@ class PlanKind(ABC):
         for part in self.inside(plan):
             part.kind.require_whole(part)
 
-    def require_agreement(self, plan: Plan) -> None:
-        """Raises: UnsupportedCombination where answers are not made to agree; TooLarge where they are too many."""
+    def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
+        """Raises: UnsupportedCombination where there is no such estimate; TooLarge where answers are too many."""
         from dxgeom.planner.answers.shown_answers import ShownAnswers
 
-        raise ShownAnswers.not_to_agree.refusal
+        raise (ShownAnswers.no_estimate if wish.nonnegative else ShownAnswers.not_to_agree).refusal
+
+    def estimate_worth(self, plan: Plan, spend: Fraction, records: int | None) -> EstimateWorth:
+        """What an estimate of the answers is worth, whatever the data. Raises: UnsupportedCombination."""
+        raise self.no_worth.refusal
 
     def known(self, plan: Plan, spend: Fraction, records: int | None) -> KnownErrors:
         """What is known of the errors. Raises: UnsupportedCombination."""

@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.displayed import Pictured
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import metrics_of_rows
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
 from dxgeom.numeric.columns import Columns
 from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount
-from dxgeom.planner.answers.consistency import ConsistentAnswers
 from dxgeom.planner.answers.linear_answers import LinearAnswers, ReleasedAnswer
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQuantile
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.estimates.estimate import Estimate, EstimateName, EstimateWish, as_wish
 from dxgeom.planner.releases.receipt import ReleaseReceipt
 from dxgeom.planner.releases.stored_form import plain_answer
 from dxgeom.planner.unknown import Unknown
@@ -75,7 +75,7 @@ LEFT_OUT: Final[Mapping[str, Any]] = {
 class _PlainAnswers(ShownAnswers):
     """The ``answer`` of a mechanism that no plan asked for anything: whatever it is, and nothing known but its form."""
 
-    no_numbers = no_bars = no_rmse = no_biases = no_law = not_to_agree = Unknown(
+    no_numbers = no_bars = no_rmse = no_biases = no_law = not_to_agree = no_estimate = Unknown(
         "a mechanism by itself says no more than its answer",
         "release.answer is what it answered; a plan of dx.plan tells errors, too",
     )
@@ -112,7 +112,7 @@ class Release(Pictured, Generic[Answer]):
     refused, saying why and what to take instead.
     ``receipt``: the ledger's entry and seal, None where no ledger is kept. ``repeated``: an earlier release of the same
     key, as it was then. ``rehearsal``: of made-up records, and worth nothing. ``not_declared_whole``: attributes whose
-    column has an integer type, which the policy does not say.
+    column has an integer type, which the policy does not say. ``estimated_as``: the estimate that its JSON holds, too.
     """
 
     mechanism: Mechanism[Any, Any] = field(repr=False)
@@ -129,6 +129,7 @@ class Release(Pictured, Generic[Answer]):
     rehearsal: bool = False
     not_declared_whole: tuple[str, ...] = field(default=(), repr=False)
     looks_like_people: tuple[str, ...] = field(default=(), repr=False)
+    estimated_as: EstimateName | None = field(default=None, repr=False)
     booking = OldName("receipt")
 
     @property
@@ -242,8 +243,8 @@ class Release(Pictured, Generic[Answer]):
         nonnegative: bool = False,
         integers: bool = False,
         totals: Mapping[str, Amount] | None = None,
-    ) -> ConsistentAnswers:
-        """Answers that agree: the nearest that satisfy every equation the queries imply, and what is asked for here.
+    ) -> Estimate:
+        """Answers that agree: :meth:`estimate`, with what is asked for here and nothing else.
 
         Definition: least Σ (change_k)²/variance_k. The equations are all that hold whatever the records are, given
         their public number: parts and their sum, tables that share cells. An exact answer stays.
@@ -251,20 +252,38 @@ class Release(Pictured, Generic[Answer]):
         weights are integers. ``totals``: answers that are known otherwise, by name; they must be public. Whoever knows
         them can rule out every table with others: the policy's promise is about what releases tell, and does not hold
         between two records whose exchange would change one; ``done`` says so where a total had noise.
-        Guarantee: *exact* in rationals, up to weights rounded to ten bits; never further, in that distance, from any
-        truth that satisfies all this, than the release is, unless ``integers`` moved it further. Reads no data: it
-        costs no privacy.
-        Raises: UnsupportedCombination for an unknown name, or when nothing satisfies all this; TooLarge beyond 1,000
-        answers.
+        Guarantee: *exact* in rationals for up to 310 answers, or 1,000 where integers are wanted, up to weights rounded
+        to ten bits; never further, in that distance, from any truth that satisfies all this, than the release is,
+        unless ``integers`` moved it further. Reads no data: it costs no privacy.
+        Raises: UnsupportedCombination for an unknown name, or when nothing satisfies all this, and of tables and boxes,
+        which agree as they are, without ``nonnegative``; TooLarge for integers of more than 1,000 answers.
         """
-        if integers and self.people is not None and self.people.in_shares:
+        return self._estimated(EstimateWish(nonnegative, integers, {} if totals is None else totals, by_loss=False))
+
+    def estimate(self, estimate: EstimateName | None = None, *, totals: Mapping[str, Amount] | None = None) -> Estimate:
+        """The released answers moved to what is known: counts are not negative, their public number and exact answers
+        are as they are, and answers agree.
+
+        Definition: of a list of up to 310 answers the nearest such in the norm of the plan's loss; of more, and of
+        whole tables, projected in turn on signs and totals and on agreement, signs at the end; of boxes clipped.
+        Args: ``estimate``: "auto", all of it; "consistent", without signs; "integers", whole counts besides. Left out,
+        as the release was asked for, else "auto". ``totals``: as for :meth:`consistent`; of whole tables and boxes only
+        that of "all records".
+        Guarantee: whatever the truth, the total squared error, as the plan's loss weighs it, is not larger than that of
+        the release, unless integers moved it; up to float64, and of lists up to weights rounded to ten bits. A single
+        error may be larger. Bars are the released ones, less what cannot be: they hold as often. Reads no data, costs
+        nothing, and leaves the release and the ledger as they are.
+        Raises: as :meth:`consistent`, and for answers that are neither.
+        """
+        return self._estimated(as_wish(estimate or self.estimated_as or "auto", totals))
+
+    def _estimated(self, wish: EstimateWish) -> Estimate:
+        if wish.integers and self.people is not None and self.people.in_shares:
             raise UnsupportedCombination(
                 "where people are spread over their rows, answers add up fractions, which are no whole numbers: leave "
                 "integers out"
             )
-        return self._shown.made_to_agree(
-            self.plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals or {}
-        )
+        return self._shown.estimated(self.plan_fingerprint, wish)
 
     @property
     def people(self) -> People | None:
@@ -309,7 +328,17 @@ class Release(Pictured, Generic[Answer]):
             **({} if self.receipt is None else {"ledger": self.receipt.as_dict()}),
             **({"repeated": True} if self.repeated else {}),
             **({"rehearsal": True} if self.rehearsal else {}),
+            **self._estimate_document(level, joint=joint),
         }
+
+    def _estimate_document(self, level: float, *, joint: bool) -> dict[str, Any]:
+        """The estimate, where one was asked for; or why there is none: the answers are paid for, and shown anyway."""
+        if self.estimated_as is None:
+            return {}
+        try:
+            return {"estimate": self.estimate().document(level, joint=joint)}
+        except DxgeomError as error:
+            return {"estimate": {"error": str(error)}}
 
     @property
     def _people_in_words(self) -> dict[str, Any]:

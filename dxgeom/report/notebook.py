@@ -33,11 +33,11 @@ from dxgeom.metrics.diameters import smallest_distance
 from dxgeom.metrics.metric import MetricCertificate
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.json_text import compact_json
-from dxgeom.planner.answers.consistency import ConsistentAnswers
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import parts_of
 from dxgeom.planner.candidates import CandidateResult, title_of
+from dxgeom.planner.estimates.estimate import Estimate
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.release import Release
 from dxgeom.policy.explain.telling import Telling, curve_in_words
@@ -295,13 +295,13 @@ def shownanswers(shown: ShownAnswers) -> Document:
     return Document("Answers", "", "", (), (Section(0, "Answers", tuple(blocks)),), shown.question_fingerprint or "")
 
 
-def consistentanswers(shown: ConsistentAnswers) -> Document:
-    """Answers that agree, beside the released ones."""
-    columns = (ShownColumn("query"), *(ShownColumn(title, figures=True) for title in ("released", "agrees")))
-    each = zip(shown.names, shown.released.values, shown.values, strict=True)
-    rows = tuple((name, amount(released), amount(value)) for name, released, value in each)
-    blocks: list[Block] = [ShownTable("Answers that agree", columns, rows), *map(Paragraph, shown.done)]
-    return Document("Answers that agree", "", "", (), (Section(0, "Answers", tuple(blocks)),), shown.plan_fingerprint)
+def estimate(shown: Estimate) -> Document:
+    """Estimates beside the released answers."""
+    columns = (ShownColumn("query"), *(ShownColumn(title, figures=True) for title in ("released", "estimate")))
+    rows = tuple((name, amount(released), amount(value)) for name, released, value in shown.pairs())
+    table: list[Block] = [ShownTable("Estimates", columns, rows)] if rows else []
+    blocks = (*table, *map(Paragraph, shown.done))
+    return Document("Estimates", "", "", (), (Section(0, "Answers", blocks),), shown.plan_fingerprint)
 
 
 def release_scene(shown: Release[Any], about: tuple[str, ...]) -> Scene | None:

@@ -69,8 +69,8 @@ def _answers(answers: Any) -> str:
     return f"{len(answers.by_name):,} by name"
 
 
-def _consistent(answers: Any) -> str:
-    return f"{len(answers.names):,} answers of {answers.plan_fingerprint[:12]}"
+def _estimate(estimate: Any) -> str:
+    return f"of {len(estimate.names):,} by name, of {estimate.plan_fingerprint[:12]}"
 
 
 def _ledger(ledger: Any) -> str:
@@ -87,7 +87,7 @@ _BRIEFS: Final[dict[str, Callable[[Any], str]]] = {
     "Release": _release,
     "Ledger": _ledger,
     "ShownAnswers": _answers,
-    "ConsistentAnswers": _consistent,
+    "Estimate": _estimate,
 }
 
 

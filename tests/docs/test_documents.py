@@ -25,6 +25,7 @@ PAGES = [
         "bodies",
         "checking",
         "currency",
+        "estimates",
         "learning",
         "ledger",
         "many-questions",
@@ -228,6 +229,12 @@ def test_the_document_on_queries_plans_what_it_shows(capsys):
     for code, begin in zip(codes, ("women's years", "3000.0 records", "changed-queries"), strict=True):
         exec(compile(code, "queries.md", "exec"), {})
         assert capsys.readouterr().out == next(text for text in texts if text.startswith(begin))
+
+
+def test_the_document_on_estimates_tells_their_worth(capsys):
+    (code,), (told, *_) = (blocks(ROOT / "docs" / "guide" / "estimates.md", which) for which in ("python", "text"))
+    exec(compile(code, "estimates.md", "exec"), {})
+    assert capsys.readouterr().out == told
 
 
 def test_the_document_on_many_questions_plans_and_releases_what_it_shows(in_a_copy, capsys):

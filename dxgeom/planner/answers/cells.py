@@ -24,7 +24,8 @@ class CellTable:
     """One table: the ``titles`` of the columns that it is over, and of each the values that it can have, in ``words``.
 
     ``values`` (cells,): the counts, the last column's values the fastest; each is at most ``half_width`` off with the
-    probability that is said beside it, and ``rmse`` off in the root of the mean square.
+    probability that is said beside it, and ``rmse`` off in the root of the mean square. ``estimate`` (cells,): what
+    they are estimated to be, where that was asked for; ``most``: what no count is larger than.
     """
 
     titles: tuple[str, ...]
@@ -32,6 +33,8 @@ class CellTable:
     values: NDArray[np.float64] = field(repr=False)
     half_width: float
     rmse: float
+    estimate: NDArray[np.float64] | None = field(default=None, repr=False)
+    most: float = math.inf
 
     def __post_init__(self) -> None:
         if len(self.values) != math.prod(map(len, self.words)):
@@ -52,7 +55,11 @@ class CellTable:
     def bars(self) -> dict[str, NDArray[np.float64]]:
         """The counts with the ends of their intervals, and their errors."""
         low, high = self.values - self.half_width, self.values + self.half_width
-        return {"value": self.values, "low": low, "high": high, "rmse": np.full(len(self.values), self.rmse)}
+        bars = {"value": self.values, "low": low, "high": high, "rmse": np.full(len(self.values), self.rmse)}
+        if self.estimate is None:
+            return bars
+        ends = {f"estimate_{end}": np.clip(bars[end], 0.0, self.most) for end in ("low", "high")}
+        return {**bars, "estimate": self.estimate, **ends}
 
     @property
     def columns(self) -> dict[str, list[Any]]:
@@ -98,7 +105,7 @@ def _rows(
         found[f"column {number + 1}"] = (columns[number], titles)
         found[f"value {number + 1}"] = (codes[number], words)
     bars = [one.bars for one in some]
-    named = {"value": "count", "low": "low", "high": "high", "rmse": "rmse"}
+    named = {bar: "count" if bar == "value" else bar for bar in bars[0]}
     return found | {title: np.concatenate([one[bar] for one in bars]) for bar, title in named.items()}
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import Any, ClassVar, Final, Generic, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,10 @@ from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+if TYPE_CHECKING:
+    from dxgeom.planner.estimates.estimate import EstimateWish
+    from dxgeom.planner.estimates.tables import BoxEstimate, TableEstimate
 
 _LEFT_TO_ROUNDING: Final = 1e-3
 _MOST_CELLS: Final = 100_000
@@ -142,6 +146,11 @@ class MarginalAnswers(AnswersInParts[MarginalQueries, NoisyTables]):
         self.require_joint(joint=joint)
         return rows_of(self.cells(level))
 
+    def estimated(self, plan_fingerprint: str, wish: EstimateWish) -> TableEstimate:
+        from dxgeom.planner.estimates.tables import estimate_of_tables  # and a solver with it
+
+        return estimate_of_tables(self, plan_fingerprint, wish)
+
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         del level
         return (("cells", "tables agree: what two have in common is the same"),)
@@ -203,6 +212,11 @@ class BoxAnswers(AnswersInParts[BoxQueries, tuple[float, ...]]):
             "high": values + widths,
             "rmse": self.rmse[chosen],
         }
+
+    def estimated(self, plan_fingerprint: str, wish: EstimateWish) -> BoxEstimate:
+        from dxgeom.planner.estimates.tables import estimate_of_boxes  # and a solver with it
+
+        return estimate_of_boxes(self, plan_fingerprint, wish)
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         del level

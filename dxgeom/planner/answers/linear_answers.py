@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.answers.ratios import (
     EVERYTHING,
@@ -31,7 +30,8 @@ from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.wording.numbers import brief
 
 if TYPE_CHECKING:
-    from dxgeom.planner.answers.consistency import ConsistentAnswers
+    from dxgeom.planner.estimates.estimate import EstimateWish
+    from dxgeom.planner.estimates.listed import ListedEstimate
 
 
 @final
@@ -61,7 +61,7 @@ class LinearAnswers(ShownAnswers):
     """What a mechanism answered to queries at a spend.
 
     ``exact_values`` (K,): the released numbers as exact rationals. ``records``: their public number, None where it is
-    private.
+    private. ``loss_factors`` (K,): what the plan's loss counts each squared error; None for all alike.
     """
 
     answers_a_list = True
@@ -71,6 +71,7 @@ class LinearAnswers(ShownAnswers):
     exact_values: tuple[Fraction, ...] = field(repr=False)
     spent: Fraction
     records: int | None
+    loss_factors: NDArray[np.float64] | None = field(default=None, repr=False)
 
     @property
     def question_fingerprint(self) -> str:
@@ -135,12 +136,10 @@ class LinearAnswers(ShownAnswers):
     def combination(self, shares: Combined, level: float = 0.95) -> tuple[float, float]:
         return combination_of(self, shares, level)
 
-    def made_to_agree(
-        self, plan_fingerprint: str, *, nonnegative: bool, integers: bool, totals: Mapping[str, Amount]
-    ) -> ConsistentAnswers:
-        from dxgeom.planner.answers.consistency import consistent_answers  # and a solver with it
+    def estimated(self, plan_fingerprint: str, wish: EstimateWish) -> ListedEstimate:
+        from dxgeom.planner.estimates.listed import estimate_of_list  # and a solver with it
 
-        return consistent_answers(self, plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals)
+        return estimate_of_list(self, plan_fingerprint, wish)
 
     @cached_property
     def by_name(self) -> Mapping[str, ReleasedAnswer | RatioAnswer]:

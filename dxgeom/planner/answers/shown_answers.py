@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.columns import Columns
-from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.tables import of_query, part_of
 from dxgeom.planner.unknown import Unknown
@@ -22,7 +21,7 @@ from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 if TYPE_CHECKING:
-    from dxgeom.planner.answers.consistency import ConsistentAnswers
+    from dxgeom.planner.estimates.estimate import Estimate, EstimateWish
 
 
 class ShownAnswers(Displayed, ABC):
@@ -48,6 +47,11 @@ class ShownAnswers(Displayed, ABC):
     )
     not_to_agree: ClassVar[Unknown] = Unknown(
         "only answers to a list of queries are made to agree", "others agree as they are made: leave out --consistent"
+    )
+
+    no_estimate: ClassVar[Unknown] = Unknown(
+        "only answers to a list of queries, whole tables and boxes are moved to what is known",
+        "take these as they were released",
     )
 
     @property
@@ -133,11 +137,9 @@ class ShownAnswers(Displayed, ABC):
         """Value and half-width of a combination of answers: see :meth:`dxgeom.Release.combination`."""
         raise self.no_law.refusal
 
-    def made_to_agree(
-        self, plan_fingerprint: str, *, nonnegative: bool, integers: bool, totals: Mapping[str, Amount]
-    ) -> ConsistentAnswers:
-        """Answers that agree: see :meth:`dxgeom.Release.consistent`."""
-        raise self.not_to_agree.refusal
+    def estimated(self, plan_fingerprint: str, wish: EstimateWish) -> Estimate:
+        """The answers moved to what is known: see :meth:`dxgeom.Release.estimate`."""
+        raise (self.no_estimate if wish.nonnegative else self.not_to_agree).refusal
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each answer: see :meth:`dxgeom.Release.to_arrow`. Raises: UnsupportedCombination."""

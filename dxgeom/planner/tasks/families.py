@@ -14,6 +14,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
+from dxgeom.planner.estimates.estimate import EstimateWish
 from dxgeom.planner.kind import OF_NOISE, Planning, QuestionKind
 from dxgeom.planner.options import DATABASE, MWEM
 from dxgeom.planner.overview import OverviewTable, PlanOverview
@@ -166,8 +167,8 @@ class FamiliesKind(QuestionKind[LinearQueries], PlanKind):
     def inside(self, plan: Plan) -> tuple[Plan, ...]:
         return (plan.chosen,)
 
-    def require_agreement(self, plan: Plan) -> None:
-        plan.chosen.require_agreement()
+    def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
+        plan.chosen.kind.require_estimate(plan.chosen, wish)
 
     def known(self, plan: Plan, spend: Fraction, records: int | None) -> KnownErrors:
         return plan.chosen.kind.known(plan.chosen, spend, records)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.columns import Columns, plain_columns
-from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import stacked, unknown_name
@@ -25,7 +24,7 @@ from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 if TYPE_CHECKING:
-    from dxgeom.planner.answers.consistency import ConsistentAnswers
+    from dxgeom.planner.estimates.estimate import Estimate, EstimateWish
 
 
 @final
@@ -94,14 +93,12 @@ class TaskAnswers(ShownAnswers):
     def combination(self, shares: Combined, level: float = 0.95) -> tuple[float, float]:
         return self._that_has(shares).combination(shares, level)
 
-    def made_to_agree(
-        self, plan_fingerprint: str, *, nonnegative: bool, integers: bool, totals: Mapping[str, Amount]
-    ) -> ConsistentAnswers:
+    def estimated(self, plan_fingerprint: str, wish: EstimateWish) -> Estimate:
         """Those of the one task that is a list of queries."""
         listed = [one for one in self.answers if one.answers_a_list]
         if len(listed) != 1:
             raise self.not_to_agree.refusal
-        return listed[0].made_to_agree(plan_fingerprint, nonnegative=nonnegative, integers=integers, totals=totals)
+        return listed[0].estimated(plan_fingerprint, wish)
 
     def _apart(self, level: float, *, joint: bool) -> float:
         """The level of each task; where all are to hold at once, the chances that one misses add up."""

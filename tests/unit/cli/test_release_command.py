@@ -123,7 +123,7 @@ def test_answers_that_agree_are_shown_beside_the_released_ones(tmp_path: Path) -
     data = table(tmp_path)
     shown = CliRunner().invoke(app, arguments(tmp_path, data, "--consistent", spend="0.1"))
     assert shown.exit_code == 0
-    assert "answer that agrees" in shown.stdout and "standard deviations of the released answers" in shown.stdout
+    assert "estimate" in shown.stdout and "standard deviations of the released answers" in shown.stdout
     options = ("--consistent", "--nonnegative", "--integers", "--format", "json")
     document = json.loads(CliRunner().invoke(app, arguments(tmp_path, data, *options, spend="0.1")).stdout)
     assert all(Fraction(one["exact"]).denominator == 1 for one in document["consistent"]["answers"])

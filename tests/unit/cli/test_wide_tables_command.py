@@ -76,3 +76,17 @@ def test_a_rehearsal_and_json_say_what_to_expect(files: Path) -> None:
     assert "needs a count of every possible record" in run(
         files, "plan", "policy.yaml", "few.yaml", "--mechanism", "hull", code=1
     )
+
+
+@pytest.mark.long
+def test_estimates_of_tables_are_shown_beside_them_and_in_files(files: Path) -> None:
+    (files / "two.yaml").write_text("queries:\n  - marginal: [q0, q1]\n  - marginal: [q1, q2]\n", encoding="utf-8")
+    asked = ("release", "policy.yaml", "two.yaml", "--rehearse", "--spend", "1/4", "--records", "300")
+    shown = run(files, *asked, "--estimate", "auto", "--output", "cells.csv")
+    assert "no cell is negative" in shown and "each table sums to 300" in shown
+    cells = pd.read_csv(files / "cells.csv")
+    assert cells["estimate"].min() >= 0 and cells["estimate_low"].min() >= 0 and cells["estimate_high"].max() <= 300
+    assert cells.groupby("table")["estimate"].sum().tolist() == pytest.approx([300, 300])
+    document = json.loads(run(files, *asked, "--estimate", "integers", "--format", "json"))
+    assert sum(document["estimate"]["tables"][0]["cells"]) == 300
+    assert "agree as they are made" in run(files, *asked, "--estimate", "consistent", code=1)

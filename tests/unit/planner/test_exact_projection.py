@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dxgeom.planner.answers.exact_projection import (
+from dxgeom.planner.estimates.exact_projection import (
     NoSuchPointError,
     independent_equations,
     left_dependencies,

@@ -1,0 +1,109 @@
+"""An estimate: released answers moved to what is known, beside them; and what is asked of one."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias, final, get_args
+
+from dxgeom.arguments import require
+from dxgeom.displayed import Displayed
+from dxgeom.errors import UnsupportedCombination, WrongArgument
+from dxgeom.numeric.columns import Columns
+from dxgeom.planner.amounts import Amount
+from dxgeom.universe.decimals import NotANumber, exact
+
+EstimateName: TypeAlias = Literal["auto", "consistent", "integers"]
+NOTHING_READ: Final = "no data was read and no budget spent: all of this follows from the released answers"
+
+
+@final
+@dataclass(frozen=True)
+class EstimateWish:
+    """What is asked of an estimate. Answers agree in any case.
+
+    ``nonnegative``: counts are not. ``integers``: counts are whole. ``totals``: answers that are known otherwise.
+    ``by_loss``: the nearest is sought in the norm of the plan's loss; or else in that of the answers' variances.
+    """
+
+    nonnegative: bool = True
+    integers: bool = False
+    totals: Mapping[str, Amount] = field(default_factory=lambda: MappingProxyType({}))
+    by_loss: bool = True
+
+    def __post_init__(self) -> None:
+        require(self.nonnegative, bool, "nonnegative", "say True or False")
+        require(self.integers, bool, "integers", "say True or False")
+        require(self.totals, Mapping, "totals", 'give known answers by their names, such as {"everybody": 1000}')
+
+
+def as_wish(asked: EstimateName | EstimateWish, totals: Mapping[str, Amount] | None = None) -> EstimateWish:
+    """What these words mean. Raises: WrongArgument for others."""
+    if isinstance(asked, EstimateWish):
+        return asked
+    if asked not in get_args(EstimateName):
+        known = ", ".join(map(repr, get_args(EstimateName)))
+        raise WrongArgument(f"'estimate' is one of {known}, or left out; found {asked!r}")
+    return EstimateWish(asked != "consistent", asked == "integers", MappingProxyType({}) if totals is None else totals)
+
+
+def known_number(name: str, value: Amount) -> Any:
+    """A known total, exactly. Raises: UnsupportedCombination."""
+    try:
+        return exact(str(value).strip())
+    except NotANumber as error:
+        raise UnsupportedCombination(f"a known total is a number, found {value!r} for '{name}'") from error
+
+
+def given_away(totals: str) -> str:
+    """What the promise no longer says where totals are public that it hides: answers without noise hide nothing."""
+    return (
+        f"whoever knows {totals} exactly can rule out every table with other totals: the policy's promise is about "
+        "what releases tell, and does not hold between two records whose exchange would change a public total"
+    )
+
+
+class Estimate(Displayed, ABC):
+    """Answers made from a release without reading data again: the nearest in which is what is known.
+
+    ``done``: what was changed, and what is promised of it, in plain sentences. The released answers stay as they are,
+    and so do their bars: those shown beside an estimate are the released ones, less what cannot be, and not about it.
+    """
+
+    plan_fingerprint: str
+    done: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def by_name(self) -> Mapping[str, Any]:
+        """Each answer, or each table as an array, by its name."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each answer, or each table, is called."""
+        return tuple(self.by_name)
+
+    @abstractmethod
+    def pairs(self) -> list[tuple[str, float, float]]:
+        """Some answers, by name: the released and the estimated one."""
+
+    @abstractmethod
+    def as_dict(self) -> dict[str, Any]:
+        """The estimate ready for JSON, without bars."""
+
+    @abstractmethod
+    def document(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        """The same with the bars of the release, less what cannot be; and where the estimate lies outside the released
+        ones."""
+
+    @abstractmethod
+    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Columns]:
+        """The released answers as they go into a file, with three columns more: the estimate, and the ends of the bar
+        of the release less what cannot be."""
+
+    def to_json(self) -> str:
+        """The estimate as JSON text."""
+        return json.dumps(self.as_dict(), indent=2, ensure_ascii=False)

@@ -1,0 +1,347 @@
+"""Estimates of whole tables of counts, of any number of cells; and of counts in boxes, each by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+from dxgeom.numeric.columns import Columns
+from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.planner.answers.cells import EVERYBODY, CellTable, joined, rows_of
+from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
+from dxgeom.planner.estimates.estimate import NOTHING_READ, Estimate, EstimateWish, given_away, known_number
+from dxgeom.planner.estimates.projection import (
+    KnownOfTables,
+    Projected,
+    Tables,
+    residual,
+    rounded_to_margins,
+    rounded_to_sum,
+    subsets,
+)
+from dxgeom.planner.estimates.worth import worth_of
+
+_AGREE: Final = 0.01
+"""Tables whose parts differ by less than this part of the least cell's error agree."""
+_PROBE: Final = 1e-3
+_LISTED: Final = 100_000
+
+
+@final
+@dataclass(frozen=True)
+class TotalErrors:
+    """What is known of the total squared errors of estimated tables, each table times what the plan's loss counts it.
+
+    ``released``: the expected one of the released tables. ``at_most``: a bound of the estimates' expected one, never
+    more than that. ``moved``: by how much, at most, integers are further off, in the root of the total. ``estimated``:
+    Stein's unbiased estimate of their total error from the released numbers, no bound; None where noise is not normal.
+    Source: C. Stein, Estimation of the mean of a multivariate normal distribution, 1981.
+    """
+
+    released: float
+    at_most: float
+    moved: float
+    estimated: float | None
+
+    @property
+    def in_words(self) -> str:
+        """The same as a sentence."""
+        known = (
+            f"together they are at most {math.sqrt(self.at_most) + self.moved:.4g} off, in the root of the mean total"
+        )
+        further = f", {self.moved:.3g} of it because integers may be further off" if self.moved else ""
+        guessed = "" if self.estimated is None else f"; estimated from the release, no bound: {self.estimated**0.5:.4g}"
+        return f"{known}{further}; the released ones are {math.sqrt(self.released):.4g}{guessed}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The errors ready for JSON: total squared errors."""
+        bound = (math.sqrt(self.at_most) + self.moved) ** 2
+        return {"released": self.released, "at_most": bound, "estimated": self.estimated}
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class TableEstimate(Estimate):
+    """Estimates of whole tables.
+
+    ``tables``: an array for each, in the order of the release. ``total``: what each sums to, None where private.
+    ``errors``: what is known of how far they are from the truth, all together.
+    """
+
+    released: MarginalAnswers = field(repr=False)
+    plan_fingerprint: str = field(repr=False)
+    tables: tuple[NDArray[Any], ...] = field(repr=False)
+    total: float | None
+    done: tuple[str, ...]
+    errors: TotalErrors
+
+    @property
+    def by_name(self) -> Mapping[str, NDArray[Any]]:
+        return dict(zip(self.released.names, self.tables, strict=True))
+
+    def table(self, name: str | Sequence[str]) -> NDArray[Any]:
+        """The estimates of one table, by its name or its columns. Raises: UnsupportedCombination for an unknown one."""
+        return self.tables[self.released.queries.table(name)]
+
+    def pairs(self) -> list[tuple[str, float, float]]:
+        return []
+
+    @cached_property
+    def _released(self) -> Tables:
+        return [self.released.table(name) for name in self.released.names]
+
+    def outside(self, level: float = 0.95) -> list[int]:
+        """(tables,): how many cells of each table have an estimate outside of the released bar."""
+        each = zip(self.tables, self._released, self.released.half_widths(level).tolist(), strict=True)
+        return [int(np.count_nonzero(np.abs(one - raw) > width)) for one, raw, width in each]
+
+    def as_dict(self) -> dict[str, Any]:
+        listed = self.released.queries.count <= _LISTED
+        names, each = self.released.queries, enumerate(self.tables)
+        tables = [
+            {"table": [*names.titles(place)], "cells": one.ravel().tolist() if listed else None} for place, one in each
+        ]
+        document = {"tables": tables, "total": self.total, "done": [*self.done], "errors": self.errors.as_dict()}
+        return {**document, "plan_fingerprint": self.plan_fingerprint}
+
+    def document(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        self.released.require_joint(joint=joint)
+        found = self.as_dict()
+        for one, outside in zip(found["tables"], self.outside(level), strict=True):
+            one["outside_released_interval"] = outside
+        return {**found, "cells_lie_between": [0, self.total], "level": float(level)}
+
+    def cells(self, level: float = 0.95) -> list[CellTable]:
+        """Every table with the released counts and the estimates beside them."""
+        most = math.inf if self.total is None else self.total
+        each = zip(self.released.cells(level), self.tables, strict=True)
+        return [replace(one, estimate=np.ravel(table).astype(np.float64), most=most) for one, table in each]
+
+    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Columns]:
+        self.released.require_joint(joint=joint)
+        return rows_of(self.cells(level))
+
+    def columns(self, level: float = 0.95) -> Columns:
+        """The same, all at once."""
+        return joined([*self.batches(level)])
+
+
+def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: EstimateWish) -> TableEstimate:
+    """See :meth:`Release.estimate`."""
+    mechanism: Any = released.mechanism
+    queries = released.queries
+    require_tables(queries.attribute_sets, wish)
+    raw = [released.table(name) for name in queries.names]
+    known = _known(released, raw, wish)
+    least = float(released.rmse[released.rmse > 0].min(initial=math.inf))
+    tolerance = _AGREE * least if math.isfinite(least) else 0.0
+    found = known.settled(raw, tolerance)
+    tables, moved = list[NDArray[Any]](found.tables), 0.0
+    if wish.integers:
+        tables = _integers(known, found)
+        moved = math.sqrt(known.squares([one - two for one, two in zip(tables, found.tables, strict=True)]))
+    total = known.total
+    public = None if total is None else round(total)
+    worth = worth_of(mechanism, released.spent, public)
+    before, bound = (float(np.dot(known.weights, one)) for one in (worth.released, worth.at_most))
+    guessed = _estimated(mechanism, known, raw, found, released.spent, plan_fingerprint) if mechanism.normal else None
+    errors = TotalErrors(before, bound, moved, guessed)
+    hidden = EVERYBODY in wish.totals and () not in _exact_sets(mechanism)
+    done = (
+        NOTHING_READ,
+        *_sentences(known, raw, tables, found, tolerance, integers=wish.integers),
+        *([given_away(f"the number of {EVERYBODY}")] if hidden else []),
+        errors.in_words,
+    )
+    return TableEstimate(released, plan_fingerprint, tuple(tables), total, done, errors)
+
+
+def require_tables(attribute_sets: Sequence[tuple[int, ...]], wish: EstimateWish) -> None:
+    """Raises: UnsupportedCombination for an estimate that there is none of, of any such tables."""
+    if not wish.nonnegative:
+        raise MarginalAnswers.not_to_agree.refusal
+    _require_everybody(wish)
+    if wish.integers and any(len(own) > 2 for own in attribute_sets):
+        raise UnsupportedCombination(
+            "whole numbers with the same margins need not exist for tables of three attributes and more: leave "
+            "integers out, or ask for tables of two"
+        )
+
+
+def _require_everybody(wish: EstimateWish) -> None:
+    unknown = [name for name in wish.totals if name != EVERYBODY]
+    if unknown:
+        raise UnsupportedCombination(
+            f"beside whole tables and boxes only the number of '{EVERYBODY}' is given as a total, found "
+            f"{unknown[0]!r}: ask for a list of queries where others are public"
+        )
+
+
+def _exact_sets(mechanism: TableMechanism) -> set[tuple[int, ...]]:
+    """The sets of attributes whose residual no protected record moves: what is released of it is exact."""
+    return {mechanism.family.members_of(number) for number in np.flatnonzero(~mechanism.protected).tolist()}
+
+
+def _known(released: MarginalAnswers, raw: Tables, wish: EstimateWish) -> KnownOfTables:
+    mechanism: Any = released.mechanism
+    queries = released.queries
+    sets, unmoved = queries.attribute_sets, _exact_sets(mechanism)
+    exact: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    for own, table in zip(sets, raw, strict=True):
+        for inside in subsets(own):
+            if inside in unmoved and inside not in exact:
+                exact[inside] = residual(table, tuple(axis for axis, a in enumerate(own) if a not in inside))
+    if EVERYBODY in wish.totals:
+        exact[()] = np.array(float(known_number(EVERYBODY, wish.totals[EVERYBODY])))
+    if () in exact and exact[()] < 0:
+        raise UnsupportedCombination(f"there are no tables of {float(exact[()]):g} records")
+    costs = queries.importance or (Fraction(1),) * len(sets)
+    return KnownOfTables(queries.sizes, sets, [float(cost) for cost in costs], exact)
+
+
+def _estimated(
+    mechanism: TableMechanism,
+    known: KnownOfTables,
+    raw: Tables,
+    found: Projected,
+    spend: Fraction,
+    plan_fingerprint: str,
+) -> float:
+    """Stein's unbiased estimate ‖y − Py‖² − tr Σ + 2 tr(ΣJ) of the total error of what normal noise was projected to.
+
+    The last term is 2·E⟨b, P(y + δb) − P(y)⟩/δ for b of the same law: one draw, which the plan's fingerprint seeds, so
+    that the same release has the same estimate.
+    Source: S. Ramani, T. Blu, M. Unser, Monte-Carlo SURE, 2008.
+    """
+    nothing = _Nothing(tuple(np.zeros(one.size, dtype=np.int64) for one in raw), 0)
+    drawn = mechanism.drawn(nothing, spend, InsecureSeededRandomness(int(plan_fingerprint[:12], 16)))
+    noise = [drawn.counts(place).reshape(one.shape) for place, one in enumerate(raw)]
+    beside = known.settled([one + _PROBE * off for one, off in zip(raw, noise, strict=True)], 0.0, found.steps)
+    each = zip(known.weights, noise, beside.tables, found.tables, strict=True)
+    trace = sum(weight * float(np.vdot(off, one - two)) for weight, off, one, two in each) / _PROBE
+    away = known.squares([one - two for one, two in zip(raw, found.tables, strict=True)])
+    cells = np.array([one.size for one in raw])
+    means = mechanism.cell_errors.mean * (1 / float(spend) ** 2 + mechanism.rounding_part)
+    return max(0.0, away - float(np.dot(known.weights, cells * means)) + 2 * trace)
+
+
+class _Nothing(NamedTuple):
+    """Tables of no records."""
+
+    cells: tuple[NDArray[np.int64], ...]
+    total: int
+
+
+def _integers(known: KnownOfTables, found: Projected) -> list[NDArray[Any]]:
+    """Whole numbers near the estimates, of tables of at most two attributes that agree exactly."""
+    agreed = [np.maximum(one, 0.0) for one in known.agreeing(found.tables)[0]]
+    total = round(known.total if known.total is not None else float(agreed[0].sum()))
+    margins: dict[int, NDArray[np.int64]] = {}
+    for own, table in zip(known.attribute_sets, agreed, strict=True):
+        for axis, a in enumerate(own):
+            if a not in margins:
+                beside = tuple(other for other in range(len(own)) if other != axis)
+                margins[a] = rounded_to_sum(np.asarray(table.sum(axis=beside)), total)
+    whole: list[NDArray[Any]] = []
+    for own, table in zip(known.attribute_sets, found.tables, strict=True):
+        if len(own) == 2:
+            whole.append(rounded_to_margins(table, margins[own[0]], margins[own[1]]))
+        else:
+            whole.append(margins[own[0]] if own else np.array(total))
+    return whole
+
+
+def _sentences(
+    known: KnownOfTables,
+    raw: Tables,
+    tables: Sequence[NDArray[Any]],
+    found: Projected,
+    tolerance: float,
+    *,
+    integers: bool,
+) -> Iterator[str]:
+    lifted = sum(int(np.count_nonzero((one < 0) & (two >= 0))) for one, two in zip(raw, tables, strict=True))
+    of = "" if known.total is None else f", and each table sums to {known.total:,.10g}"
+    yield f"no cell is negative; {lifted:,} of {sum(one.size for one in raw):,} were{of}"
+    if integers:
+        yield "cells are whole numbers, and tables agree exactly; of whole numbers no total error is promised"
+    elif found.apart > tolerance:
+        yield f"tables agree up to {found.apart:.3g} records: signs and agreement were met in turn, signs at the end"
+    else:
+        yield "tables agree, up to a hundredth of the least error of a cell"
+    yield (
+        "whatever the truth, the total squared error is not larger than that of the released tables, each times its "
+        "importance; that of a single cell may be"
+    )
+    if known.of_records:
+        yield "tables of this shape are those of some records, whenever they agree and no cell is negative"
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxEstimate(Estimate):
+    """Estimates of counts in boxes, each by itself: no count is negative, or larger than the public number of records.
+    ``values`` (K,): in the order of the release."""
+
+    released: BoxAnswers = field(repr=False)
+    plan_fingerprint: str = field(repr=False)
+    values: NDArray[np.float64] = field(repr=False)
+    most: float
+    done: tuple[str, ...]
+
+    @property
+    def by_name(self) -> Mapping[str, float]:
+        return dict(zip(self.released.names, self.values.tolist(), strict=True))
+
+    def pairs(self) -> list[tuple[str, float, float]]:
+        return list(zip(self.released.names, self.released.values.tolist(), self.values.tolist(), strict=True))
+
+    def as_dict(self) -> dict[str, Any]:
+        listed = self.values.tolist() if len(self.values) <= _LISTED else None
+        return {"boxes": listed, "done": [*self.done], "plan_fingerprint": self.plan_fingerprint}
+
+    def document(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        self.released.require_joint(joint=joint)
+        outside = np.abs(self.values - self.released.values) > self.released.half_widths(level)
+        most = self.most if math.isfinite(self.most) else None
+        told = {"outside_released_interval": int(np.count_nonzero(outside)), "level": float(level)}
+        return {**self.as_dict(), "counts_lie_between": [0, most], **told}
+
+    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Columns]:
+        for found in self.released.batches(level, joint=joint):
+            low, high = (np.clip(np.asarray(found[end]), 0.0, self.most) for end in ("low", "high"))
+            yield {**found, "estimate": self.values, "estimate_low": low, "estimate_high": high}
+
+
+def estimate_of_boxes(released: BoxAnswers, plan_fingerprint: str, wish: EstimateWish) -> BoxEstimate:
+    """See :meth:`Release.estimate`."""
+    require_boxes(wish)
+    public = released.records
+    stated = known_number(EVERYBODY, wish.totals[EVERYBODY]) if EVERYBODY in wish.totals else public
+    most = math.inf if stated is None else float(stated)
+    values = np.clip(released.values, 0.0, most)
+    done = [NOTHING_READ, "no count is negative, or larger than the number of records where that is public"]
+    if wish.integers:
+        values = np.round(values)
+        done.append("counts are whole numbers, each the nearest, which may be half a record further off")
+    else:
+        done.append("no count's error is larger than that of the released one")
+    hidden = EVERYBODY in wish.totals and public is None
+    done += [given_away(f"the number of {EVERYBODY}")] if hidden else []
+    return BoxEstimate(released, plan_fingerprint, values, most, tuple(done))
+
+
+def require_boxes(wish: EstimateWish) -> None:
+    """Raises: UnsupportedCombination for an estimate that there is none of."""
+    if not wish.nonnegative:
+        raise BoxAnswers.not_to_agree.refusal
+    _require_everybody(wish)

@@ -1,0 +1,90 @@
+"""What an estimate of whole tables is worth, before any data: a bound of its expected error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+
+_TRIED: Final = np.linspace(0.01, 1.41, 400)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EstimateWorth:
+    """What estimates of whole tables are worth, whatever the data.
+
+    ``names``: the tables. ``released`` (tables,): the expected total squared error of the released cells. ``at_most``
+    (tables,): a bound of that of the estimated ones, never more: the smaller of it and n·E max z, z the noise of the
+    table, n the public number of ``records``; None where that is private.
+    Guarantee: rounded up, up to float64. For tables that count alike, or as the plan's importance has it, the total of
+    what was estimated is at most the total of this, each table times its importance.
+    """
+
+    names: tuple[str, ...] = field(repr=False)
+    released: NDArray[np.float64] = field(repr=False)
+    at_most: NDArray[np.float64] = field(repr=False)
+    records: int | None
+
+    @property
+    def in_words(self) -> str:
+        """The same as a sentence."""
+        before, after = math.sqrt(float(self.released.sum())), math.sqrt(float(self.at_most.sum()))
+        if self.records is None:
+            return (
+                "an estimate is never worse in total; by how much it is better is known beforehand only where the "
+                "number of records is public"
+            )
+        if after > 0.999 * before:
+            return (
+                f"an estimate is never worse in total; at {self.records:,} records no gain is promised beforehand, "
+                "though counts near 0 gain much"
+            )
+        return (
+            f"an estimate is never worse in total; at {self.records:,} records its total root mean squared error is at "
+            f"most {after:.4g}, of the released tables {before:.4g}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The worth ready for JSON."""
+        each = zip(self.names, self.released.tolist(), self.at_most.tolist(), strict=True)
+        tables = [
+            {"table": name, "released_mse": before, "estimate_mse_at_most": after} for name, before, after in each
+        ]
+        return {"records": self.records, "tables": tables, "in_words": self.in_words}
+
+
+def worth_of(mechanism: TableMechanism, spend: Fraction, records: int | None) -> EstimateWorth:
+    """The worth of estimates of these tables.
+
+    Definition: with P the projection on tables that are not negative and sum to n, ‖Py − x‖² ≤ ⟨z, Py − x⟩, of which
+    the expectation is at most n·E max z since noise has the mean 0. Normal: E max ≤ σ√(2 ln m). Sums of Laplace
+    numbers: the moment generating function is at most 1/(1 − σ²t²/2), so E max ≤ min_t σ(ln m − ln(1 − t²/2))/t.
+    Rounding to the lattice is a sum of bounded numbers (Hoeffding).
+    """
+    cells = np.array([math.prod(shape) for shape in mechanism.queries.shapes], dtype=np.float64)
+    released = cells * mechanism.cell_errors.mean * (1 / float(spend) ** 2 + mechanism.rounding_part)
+    if records is None:
+        return EstimateWorth(mechanism.queries.names, released, released, None)
+    return EstimateWorth(
+        mechanism.queries.names, released, np.minimum(released, records * _largest(mechanism, spend, cells)), records
+    )
+
+
+def _largest(mechanism: TableMechanism, spend: Fraction, cells: Sequence[float] | NDArray[np.float64]) -> Any:
+    """(tables,): at least the expectation of the largest noise in each table."""
+    logs = np.log(np.maximum(cells, 1.0))
+    if mechanism.normal:
+        factors = np.sqrt(2 * logs)
+    else:
+        factors = ((logs[:, None] - np.log(1 - _TRIED**2 / 2)) / _TRIED).min(axis=1) * (logs > 0)
+    # Three times the variance of a rounding is the square of the most that it can be.
+    rounding = np.sqrt(2 * logs * 3 * mechanism.rounding_part)
+    return np.sqrt(mechanism.variances) * (factors / float(spend) + rounding)
