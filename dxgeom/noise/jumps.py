@@ -17,6 +17,7 @@ from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.jump_shifts import JumpShifts, freeze_integers
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, legible
+from dxgeom.numeric.arrays import kinds_of_rows
 from dxgeom.numeric.exact_numbers import exact_middle, rational
 from dxgeom.numeric.randomness import Randomness, fair_bits
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
@@ -136,44 +137,75 @@ def simulated_jumps(
 
 
 _STEPS: Final = 48
+_USUAL: Final = 34
+"""The place where the valley is mostly, from 1 on: who begins there looks at few."""
 _MOST: Final = 0.99
 """Jumps are at most this much of what a moment's series adds up to, so that float64 tells the sum well."""
 _OUTWARD: Final = 1 + 1e-9
 
 
-def chernoff_width(
-    variance: float, along: NDArray[np.float64], reaches: NDArray[np.float64], rates: NDArray[np.float64], missed: float
-) -> float:
-    """A t that |a·V| exceeds with probability ``missed`` at most: *rounded up*, never the least.
+def chernoff_widths(
+    variances: NDArray[np.float64],
+    along: NDArray[np.float64],
+    reaches: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    missed: float,
+) -> NDArray[np.float64]:
+    """(n,): a t that each |a·V| exceeds with probability ``missed`` at most: *rounded up*, never the least.
 
     Definition: P[|a·V| > t] ≤ 2e^(−θt)·M(θ) for every θ from 0 to 1/max|a·x_e|, M(θ) = e^(θ²v/2)·(1 − r)/(1 − S(θ))
     with S(θ) = Σ ρ_e·cosh(θ·s_e²·a·x_e)/(1 − (θ·a·x_e)²) < 1; nearly the least of them over θ, which has one valley
     since log M is convex.
-    Args: ``variance``: v = aᵀΣa; ``along`` (E,): |a·x_e|; ``reaches`` (E,): s_e²; ``rates`` (E,): ρ_e.
+    Args: ``variances`` (n,): v = aᵀΣa; ``along`` (n, E): |a·x_e|; ``reaches`` (E,): s_e²; ``rates`` (E,): ρ_e.
     Source: Chernoff 1952.
     """
-    furthest = float(np.max(along * (1 + reaches), initial=0.0))
-    scale = max(math.sqrt(variance), furthest)
-    if scale == 0:
-        return 0.0
-    longest, left = float(along.max(initial=0.0)), math.log1p(-float(rates.sum()))
-    places = np.geomspace(1e-2, 1e2, _STEPS).tolist()
+    furthest = np.max(along * (1 + reaches), axis=1, initial=0.0)
+    scales = np.maximum(np.sqrt(variances), furthest)
+    places = np.geomspace(1e-2, 1e2, _STEPS)
 
-    @cache
-    def width(place: int) -> float:
-        rising = places[place] / scale
-        grown = rising * along
-        series = float(np.sum(rates * np.cosh(grown * reaches) / (1 - grown**2))) if rising * longest < _MOST else 1.0
-        if series > _MOST:
-            return math.inf
-        moment = (rising * math.sqrt(variance)) ** 2 / 2 + left - math.log1p(-series)
-        return float((math.log(2 / missed) + max(moment, 0.0)) / rising)
+    known = np.full((len(scales), _STEPS + 2), np.nan)
+    known[:, [0, -1]] = np.inf
 
-    low, high = 0, _STEPS - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if width(middle + 1) < width(middle) else (low, middle)
-    return width(low) * _OUTWARD
+    def width(rows: NDArray[np.int64], steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """At the places ``steps`` from 1 on; there is nothing below the first, and nothing above the last."""
+        new = np.isnan(known[rows, steps])
+        if new.any():
+            rising = places[steps[new] - 1] / scales[rows[new]]
+            known[rows[new], steps[new]] = _bounded(variances, along, reaches, rates, rows[new], rising, missed)
+        return np.asarray(known[rows, steps])
+
+    noisy = np.flatnonzero(scales > 0)
+    at = np.full(len(noisy), _USUAL)
+    moving = np.arange(len(noisy))
+    while moving.size:
+        rows, here = noisy[moving], at[moving]
+        own, below = width(rows, here), width(rows, here - 1)
+        turn = np.where((below <= own) & (here > 1), -1, np.where(width(rows, here + 1) < own, 1, 0))
+        at[moving] += turn
+        moving = moving[turn != 0]
+    found = np.zeros(len(scales))
+    found[noisy] = known[noisy, at] * _OUTWARD
+    return found
+
+
+def _bounded(
+    variances: NDArray[np.float64],
+    along: NDArray[np.float64],
+    reaches: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    rising: NDArray[np.float64],
+    missed: float,
+) -> NDArray[np.float64]:
+    """(n,): Chernoff's bound of these rows at the θ ``rising``; infinite where its series is near 1."""
+    series = np.ones(len(rows))
+    near = rising * along[rows].max(axis=1, initial=0.0) < _MOST
+    grown = rising[near, None] * along[rows[near]]
+    series[near] = np.sum(rates * np.cosh(grown * reaches) / (1 - grown**2), axis=1)
+    fits = series <= _MOST
+    left = math.log1p(-float(rates.sum()))
+    moments = (rising * np.sqrt(variances[rows])) ** 2 / 2 + left - np.log1p(-np.where(fits, series, 0.0))
+    return np.where(fits, (math.log(2 / missed) + np.maximum(moments, 0.0)) / rising, np.inf)
 
 
 _MOST_JUMPS: Final = 256
@@ -183,6 +215,10 @@ _MOST_TOTAL: Final = (1 << RATE_BITS) // 20 * 19
 _UPWARD: Final = 1 + 2.0**-50
 _DOWNWARD: Final = 1 - 2.0**-30
 _UNLIKELY: Final = 110.0
+_TOGETHER: Final = 1 << 17
+"""Jumps in some directions that are looked at at once."""
+_FEW: Final = 48
+"""Coordinates that leave few kinds of jumps to tell apart; a ratio has about two."""
 
 
 @final
@@ -290,14 +326,33 @@ class GaussianWithJumps(NoiseLaw):
         slack = (self.dimension + 4) * UNIT_ROUNDOFF
         axes, sizes = self.gaussian.body.axes, np.abs(rows)
         variances = np.sum((np.abs(rows @ axes) + sizes @ np.abs(axes) * slack) ** 2, axis=1)
-        along = np.empty((len(rows), self.shifts.count))
-        for here in self.shifts.blocks():
-            points = self.shifts.points(here).T
-            along[:, here] = np.abs(rows @ points) + sizes @ np.abs(points) * slack
-        each = zip(variances.tolist(), along, strict=True)
-        return np.array(
-            [chernoff_width(one, sizes, self._float_reaches, self._float_rates, missed) for one, sizes in each]
-        )
+        used = np.flatnonzero(rows.any(axis=0))
+        rows, sizes = rows[:, used], sizes[:, used]
+        points, reaches, rates = self._kinds_over(used)
+        along = np.abs(rows @ points.T) + sizes @ np.abs(points).T * slack
+        some = max(1, _TOGETHER // max(len(reaches), 1))
+        parts = [slice(start, start + some) for start in range(0, len(rows), some)]
+        return np.concatenate([chernoff_widths(variances[one], along[one], reaches, rates, missed) for one in parts])
+
+    def _kinds_over(
+        self, used: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """(n, u) points, (n,) reaches, (n,) rates: of all jumps, as these u coordinates alone tell them apart.
+
+        Jumps of one reach that move them alike are one, at the sum of their rates, and so are all that move none.
+        """
+        if len(used) > _FEW:
+            points = [self.shifts.points(here)[:, used] for here in self.shifts.blocks()]
+            return np.vstack(points), self._float_reaches, self._float_rates
+        steps = self.shifts.columns[:, used]
+        steps = steps[self.shifts.first] - steps[self.shifts.second]
+        still = ~steps.any(axis=1)
+        told = np.column_stack([steps, self.shifts.distances.view(np.int64), self.reaches])
+        told[still] = 0
+        first, which = kinds_of_rows(told)
+        points = steps[first] / self.shifts.distances[first, None]
+        # What does not move lies at zero, where its reach is of no account.
+        return points, self._float_reaches[first], np.bincount(which, weights=self._float_rates)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         noise = self.gaussian.simulate(count, generator)

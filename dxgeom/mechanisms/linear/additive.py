@@ -209,7 +209,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             yield from self.mixing.reach
             return
         for row in self.mixing:
-            shares = [Fraction(share) for share in row]
+            shares = [Fraction(share) for share in row if share]
             divisor = math.lcm(*(share.denominator for share in shares))
             yield int(sum(abs(share) for share in shares) * divisor), divisor
 
@@ -253,4 +253,4 @@ def without_noise(name: str, sensitivity: Sensitivity) -> AdditiveMechanism:
 def _noise_of_each(mixing: NDArray[Any] | DiagonalMixing | IntegerMixing, noise: list[int]) -> list[Fraction]:
     if not isinstance(mixing, np.ndarray):
         return mixing.noise_of_each(noise)
-    return [sum((share * z for share, z in zip(row, noise, strict=True)), Fraction(0)) for row in mixing]
+    return [sum((share * z for share, z in zip(row, noise, strict=True) if share), Fraction(0)) for row in mixing]

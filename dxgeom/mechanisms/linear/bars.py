@@ -311,9 +311,10 @@ class CombinedNoise:
     def _simulated(
         self, law: NoiseLaw, directions: NDArray[np.float64], level: float, used: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        columns = self._mixed
+        columns, simulated = self._mixed, _last_simulated
         if law.laplace_scales is not None:
             law, columns = LaplaceNoise(law.laplace_scales[used]), columns[:, used]
+            simulated = _last_simulated.__wrapped__
         count = min(SIMULATED, _ENTRIES_OF_DIRECTIONS // max(columns.shape[1], 1))
         try:
             rank = _safe_rank(count, level)
@@ -325,7 +326,7 @@ class CombinedNoise:
             if supports is None:
                 raise
             return supports[0] * gamma_quantile(supports[1], level)
-        draws = law.simulate(count, np.random.default_rng(0)) @ columns.T
+        draws = simulated(law, count) @ columns.T
         return np.array([np.partition(np.abs(draws @ one), rank - 1)[rank - 1] for one in directions])
 
     def covariance(self) -> NDArray[np.float64]:
@@ -338,6 +339,13 @@ class CombinedNoise:
     @cached_property
     def _mixed(self) -> NDArray[np.float64]:
         return np.asarray(self.rows @ self.mechanism.float_mixing)
+
+
+@lru_cache(maxsize=1)
+def _last_simulated(law: NoiseLaw, count: int) -> NDArray[np.float64]:
+    """(count, m): the fixed simulation of a law. The last is kept, since all ratios of a release have one; it takes
+    128 MB at most."""
+    return law.simulate(count, np.random.default_rng(0))
 
 
 def _two_laplace(scales: NDArray[np.float64], level: float) -> NDArray[np.float64]:
@@ -438,12 +446,12 @@ def error_norm(noise: CombinedNoise, level: float) -> ErrorNorm:
     return ErrorNorm(ratios, at_spend[:-1], float(at_spend[-1]), noise.beside)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4096)
 def _quantiles(
     mechanism: AdditiveMechanism, shape: tuple[int, int], rows: bytes, level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(n,) ratios ρ, rising, and (n + 1,) quantiles at spend 1 in the directions (1, −ρ) and (0, 1). Kept, because a
-    simulation takes a second."""
+    simulation takes a second, for as many ratios as a release shows more than once."""
     combined = np.frombuffer(rows).reshape(shape)
     noise = CombinedNoise(mechanism, Fraction(1), combined, None, np.zeros(shape[1]))
     covariance = noise.covariance()

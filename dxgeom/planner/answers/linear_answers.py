@@ -112,7 +112,15 @@ class LinearAnswers(ShownAnswers):
     def ratios(self, level: float = 0.95, *, joint: bool = False) -> tuple[RatioAnswer, ...]:
         """The ratios that were asked for, each in its intervals with probability *at least* ``level``; with ``joint``
         all at once, for the chances that one misses add up."""
-        return ratio_answers(self, 1 - (1 - level) / max(1, len(self.queries.derived)) if joint else level)
+        each = 1 - (1 - level) / max(1, len(self.queries.derived)) if joint else level
+        if each not in self._ratios_by_level:
+            self._ratios_by_level[each] = ratio_answers(self, each)
+        return self._ratios_by_level[each]
+
+    @cached_property
+    def _ratios_by_level(self) -> dict[float, tuple[RatioAnswer, ...]]:
+        """Those that were asked for already: a release is stored and shown."""
+        return {}
 
     def ratio(
         self,

@@ -231,7 +231,8 @@ def _coefficients(answers: LinearAnswers, combined: Combined) -> NDArray[Any]:
 
 
 def _value(answers: LinearAnswers, row: NDArray[Any]) -> Fraction:
-    return sum((share * value for share, value in zip(row, answers.exact_values, strict=True)), Fraction(0))
+    each = zip(row, answers.exact_values, strict=True)
+    return sum((share * value for share, value in each if share), Fraction(0))
 
 
 def _rounding_per_record(answers: LinearAnswers, above: NDArray[Any], below: NDArray[Any]) -> float | None:
