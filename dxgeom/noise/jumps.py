@@ -342,8 +342,8 @@ class GaussianWithJumps(NoiseLaw):
         Jumps of one reach that move them alike are one, at the sum of their rates, and so are all that move none.
         """
         if len(used) > _FEW:
-            points = [self.shifts.points(here)[:, used] for here in self.shifts.blocks()]
-            return np.vstack(points), self._float_reaches, self._float_rates
+            laid = [self.shifts.points(here)[:, used] for here in self.shifts.blocks()]
+            return np.vstack(laid), self._float_reaches, self._float_rates
         steps = self.shifts.columns[:, used]
         steps = steps[self.shifts.first] - steps[self.shifts.second]
         still = ~steps.any(axis=1)
@@ -352,7 +352,7 @@ class GaussianWithJumps(NoiseLaw):
         first, which = kinds_of_rows(told)
         points = steps[first] / self.shifts.distances[first, None]
         # What does not move lies at zero, where its reach is of no account.
-        return points, self._float_reaches[first], np.bincount(which, weights=self._float_rates)
+        return points, self._float_reaches[first], np.bincount(which, self._float_rates).astype(np.float64)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         noise = self.gaussian.simulate(count, generator)

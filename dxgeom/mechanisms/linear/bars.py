@@ -311,10 +311,9 @@ class CombinedNoise:
     def _simulated(
         self, law: NoiseLaw, directions: NDArray[np.float64], level: float, used: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        columns, simulated = self._mixed, _last_simulated
+        columns = self._mixed
         if law.laplace_scales is not None:
             law, columns = LaplaceNoise(law.laplace_scales[used]), columns[:, used]
-            simulated = _last_simulated.__wrapped__
         count = min(SIMULATED, _ENTRIES_OF_DIRECTIONS // max(columns.shape[1], 1))
         try:
             rank = _safe_rank(count, level)
@@ -326,7 +325,10 @@ class CombinedNoise:
             if supports is None:
                 raise
             return supports[0] * gamma_quantile(supports[1], level)
-        draws = simulated(law, count) @ columns.T
+        noise = (
+            _last_simulated(law, count) if law is self.mechanism.law else law.simulate(count, np.random.default_rng(0))
+        )
+        draws = noise @ columns.T
         return np.array([np.partition(np.abs(draws @ one), rank - 1)[rank - 1] for one in directions])
 
     def covariance(self) -> NDArray[np.float64]:

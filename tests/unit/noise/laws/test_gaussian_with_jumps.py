@@ -263,3 +263,20 @@ def test_widths_along_a_direction_are_not_exceeded_more_often_than_stated(level)
     missed = np.mean(draws > widths, axis=0)
     assert np.all(missed <= 1 - level + 6 * np.sqrt((1 - level) / 400_000))
     assert np.all(widths < 4 * np.quantile(draws, level, axis=0))
+
+
+@pytest.mark.parametrize("row", [[1.0, 0.0], [0.0, 2.0], [1.0, -1.0], [0.0, 0.0]])
+def test_widths_are_those_of_all_jumps_looked_at_one_by_one(row):
+    """Chernoff's bound by its definition, at every place of the grid."""
+    law = law_of((50.0, 45.0))
+    along = np.abs(law.shifts.points(slice(None)) @ row)
+    reaches, rates = law.reaches / 16, rates_of_reaches()[law.reaches] * 2.0**-64
+    variance = float(row @ law.gaussian.second_moment @ np.array(row))
+    scale = max(np.sqrt(variance), float(np.max(along * (1 + reaches))))
+    bounds = [0.0] if scale == 0 else []
+    for rising in np.geomspace(1e-2, 1e2, 48) / (scale or np.inf):
+        series = np.sum(rates * np.cosh(rising * along * reaches) / (1 - (rising * along) ** 2))
+        if scale and rising * along.max() < 0.99 and series <= 0.99:
+            moment = rising**2 * variance / 2 + np.log1p(-rates.sum()) - np.log1p(-series)
+            bounds.append((np.log(2 / 0.05) + max(moment, 0.0)) / rising)
+    assert law.widths_along(np.array([row]), 0.05)[0] == pytest.approx(min(bounds), rel=1e-8)
