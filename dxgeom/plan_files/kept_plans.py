@@ -21,6 +21,9 @@ from dxgeom.policy.source.text import PolicyText
 
 ENDING: Final = ".plans"
 """Of the folder's name, behind the ledger's."""
+MOST_KEPT: Final = 100
+"""Plans in a folder; a plan of a thousand answers has about a megabyte."""
+_DIGITS: Final = frozenset("0123456789abcdef")
 
 
 @final
@@ -111,8 +114,24 @@ class KeptPlan:
             except BaseException:
                 draft.unlink(missing_ok=True)
                 raise
+            self._leave_newest()
             return True
         return False
+
+    def _leave_newest(self) -> None:
+        """Of more than :data:`MOST_KEPT` plans those that were written first are deleted, and never this one.
+
+        Nothing else in the folder is touched. Another process may delete the same ones at once.
+        """
+        with suppress(OSError):
+            each = self.path.parent.glob("?" * 64 + ".json")
+            written = {one: one.lstat() for one in each if _DIGITS.issuperset(one.stem)}
+            plans = sorted(
+                (one for one, found in written.items() if one != self.path and stat.S_ISREG(found.st_mode)),
+                key=lambda one: written[one].st_mtime_ns,
+            )
+            for one in plans[: max(0, len(plans) + 1 - MOST_KEPT)]:
+                one.unlink(missing_ok=True)
 
 
 def _not_used(tell: Callable[[str], None], why: str) -> Plan | None:

@@ -246,3 +246,20 @@ def test_a_folder_that_may_not_be_looked_into_is_told_of_and_ends_nothing(tmp_pa
 def test_nothing_is_kept_beside_what_is_no_name_of_a_file(ledger):
     policy = dx.parse_policy(POLICY)
     assert KeptPlan.beside(ledger, policy, dx.parse_queries(COUNTS, policy), HOW) is None
+
+
+def test_of_too_many_kept_plans_the_oldest_are_deleted_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr("dxgeom.plan_files.kept_plans.MOST_KEPT", 3)
+    kept = asked(tmp_path)
+    folder = kept.path.parent
+    folder.mkdir(mode=0o700)
+    older = [folder / f"{digit * 64}.json" for digit in "abcd"]
+    for age, place in enumerate(older):
+        place.write_text("{}", encoding="ascii")
+        os.utime(place, (age + 1, age + 1))
+    others = [folder / "mine.json", folder / f"{'e' * 64}.txt"]
+    for place in others:
+        place.write_text("", encoding="ascii")
+        os.utime(place, (0, 0))
+    assert kept.keep(planned(kept))
+    assert {*folder.iterdir()} == {kept.path, *older[2:], *others}
