@@ -337,7 +337,11 @@ DOORS: dict[str, Door] = {
             "progress": (3, "print"),
         },
     ),
-    "Plan.release": Door(PLAN.release, {"table": [1, 2, 3], **SPENT}, {"table": OF_DATA, **OF_A_RELEASE}),
+    "Plan.release": Door(
+        PLAN.release,
+        {"table": [1, 2, 3], **SPENT},
+        {"table": OF_DATA, **OF_A_RELEASE, "estimate": (3, "best", True, ["auto"], np.ones(3))},
+    ),
     "plan of quantiles": Door(
         plan_quantiles,
         {"metric": numbers_metric, "queries": medians},

@@ -44,7 +44,7 @@ def as_wish(asked: EstimateName | EstimateWish, totals: Mapping[str, Amount] | N
     """What these words mean. Raises: WrongArgument for others."""
     if isinstance(asked, EstimateWish):
         return asked
-    if asked not in get_args(EstimateName):
+    if not isinstance(asked, str) or asked not in get_args(EstimateName):
         known = ", ".join(map(repr, get_args(EstimateName)))
         raise WrongArgument(f"'estimate' is one of {known}, or left out; found {asked!r}")
     return EstimateWish(asked != "consistent", asked == "integers", MappingProxyType({}) if totals is None else totals)

@@ -34,6 +34,7 @@ def test_editors_find_the_dialect_a_title_and_the_keys():
         "policy",
         "title",
         "about",
+        "called",
         "reading",
         "universe",
         "rules",
