@@ -128,14 +128,14 @@ class _Shown(NamedTuple):
     everything: bool
 
 
-def _next(policy: Path, queries: Path, read: Policy) -> list[str]:
-    """The command that releases it, for a quarter of the budget."""
+def _next(policy: Path, queries: Path, read: Policy, spend: Fraction | None) -> list[str]:
+    """The command that releases it, for a quarter of the budget where no spend is said."""
     words = [
         "next: dxgeom release",
         str(policy),
         "TABLE",
         str(queries),
-        f"--ledger FILE --spend {plain(read.budget / 4)}",
+        f"--ledger FILE --spend {plain(read.budget / 4 if spend is None else spend)}",
     ]
     lines = [words[0]]
     for word in words[1:]:
@@ -168,7 +168,7 @@ def _plan_one(
         from dxgeom.report.short_plan import plan_screen
 
         print_screen(plan_screen(chosen, chosen.spend_of_figures(spend), level, compiled))
-        print_lines([f"{name:<7} {said}" for name, said in kept.items()] or _next(policy, queries, compiled))
+        print_lines([f"{name:<7} {said}" for name, said in kept.items()] or _next(policy, queries, compiled, spend))
     if chosen.interrupted is not None:
         print_error("interrupted; this is the best plan that was finished")
         raise typer.Exit(Outcome.INTERRUPTED)

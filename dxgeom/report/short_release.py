@@ -151,12 +151,14 @@ def _with_label(row: dict[str, Any], labels: PolicyLabels) -> dict[str, Any]:
 
 def _rows(part: AnswerPart, labels: PolicyLabels | None) -> Iterator[_Row]:
     for table in part.tables:
-        each = zip(labelled(table, labels), table.cells("value"), table.cells("low"), table.cells("high"), strict=True)
-        for name, value, low, high in each:
+        columns = (table.cells(title) for title in ("value", "low", "high", "rmse"))
+        for name, value, low, high, error in zip(labelled(table, labels), *columns, strict=True):
             if value is None or low is None or high is None:
                 yield _Row(name, "none", "", math.nan)
             elif abs((low + high) / 2 - value) <= _NEAR * max(abs(value), high - low, 1e-300):
-                yield _Row(name, *answer_and_bar(value, (high - low) / 2), (high - low) / 2)
+                shown, bar = answer_and_bar(value, (high - low) / 2)
+                # An integer's bar is 0 where it is right often enough, which is not always.
+                yield _Row(name, shown, "± 0" if high == low and error else bar, (high - low) / 2)
             elif math.isinf(low) and math.isinf(high):
                 yield _Row(name, amount(value), "± no limit", math.inf)
             else:

@@ -23,6 +23,8 @@ from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.weight_table import with_axes
+from dxgeom.universe.weight_tables import require_nothing_for_absence
 
 _FINE = 4.0
 """From this deviation on, rounding a normal number adds 1/12 to its square, to less than 10⁻¹⁰⁰."""
@@ -43,7 +45,8 @@ class DistinctCount(HistogramMechanism[int]):
     f changes by at most 1, and not at all within a group. Rounding adds to an integer, and the ends are public. The
     proof is in docs/decisions/066-different-values.md.
     Raises: UnsupportedCombination where people are spread over their rows, one of whom may fill any number of groups,
-    or for groups that overlap; UnboundedLoss where records of different groups are at distance 0; TooLarge.
+    for groups that overlap, of other records, or that count the absent record; UnboundedLoss where records of different
+    groups are at distance 0; TooLarge.
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -51,6 +54,9 @@ class DistinctCount(HistogramMechanism[int]):
     name: str = field(default="distinct count", init=False)
 
     def __post_init__(self) -> None:
+        on_records_of(self.metric, self.groups, "groups")
+        if self.absent is not None:
+            require_nothing_for_absence(self.groups.tables, self.absent)
         if self.shares > 1:
             raise UnsupportedCombination(
                 "a number of different values is of whole records: where people are spread over their rows, the rows "
@@ -68,11 +74,19 @@ class DistinctCount(HistogramMechanism[int]):
     @cached_property
     def places(self) -> NDArray[np.int64]:
         """(N,): the group of each possible record, from 1 on; 0 for none, and for an absent record."""
-        weights = self.groups.numerators
-        apart = all(unit == 1 for unit in self.groups.units) and np.all((weights == 0) | (weights == 1))
-        if not apart or weights.sum(axis=0).max(initial=0) > 1:
+        tables = self.groups.tables
+        number, many = np.zeros((2, *tables.shape), dtype=np.int64)
+        apart = all(unit == 1 for unit in self.groups.units)
+        for table in tables.tables:
+            weights = table.weights.reshape(len(table.queries), -1)
+            apart = apart and bool(np.all((weights == 0) | (weights == 1)))
+            cells = np.stack([(table.queries + 1) @ weights, weights.sum(axis=0)]).reshape(2, *table.shape)
+            spread = with_axes(cells[np.ix_(range(2), *table.classes)], table.axes, range(len(tables.shape)))
+            number += spread[0]
+            many += spread[1]
+        if not apart or many.max(initial=0) > 1:
             raise UnsupportedCombination("groups are counts of records, of which none is in two")
-        return np.asarray(np.arange(1, self.most + 1) @ weights, dtype=np.int64)
+        return np.append(number, np.zeros(int(tables.absent), dtype=np.int64))
 
     @cached_property
     def scale(self) -> float:

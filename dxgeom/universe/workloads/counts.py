@@ -206,7 +206,7 @@ class Counts(Sealed, ABC):
 
     def place(self, name: str) -> int:
         """Where the one of that name is. Raises: UnsupportedCombination."""
-        found = self._places.get(name)
+        found = self._places.get(name) if isinstance(name, str) else None
         if found is None:
             advice = did_you_mean(str(name), self.names)
             raise UnsupportedCombination(f"no {self.one} is called {shown(name)}; {advice}".rstrip("; "))

@@ -11,7 +11,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import UnboundedLoss, UnsupportedCombination
-from dxgeom.mechanisms.linear.distinct import distinct_count
+from dxgeom.mechanisms.linear.distinct import DistinctCount, distinct_count
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
@@ -168,3 +168,32 @@ def test_people_spread_over_their_rows_may_have_any_number_of_values(people, fin
         return
     with pytest.raises(UnsupportedCombination, match="may hold any number of values"):
         dx.plan(policy.compile(), asked)
+
+
+def test_groups_that_count_who_is_not_there_are_refused():
+    """Else a histogram, in which nobody absent is counted, would tell without noise whether anybody is there."""
+    policy = dx.parse_policy(
+        "policy: p\nuniverse: {attributes: {w: [a, b]}}\n"
+        "rules: [{presence: true, epsilon: 0.1}, {change: w, epsilon: 9}]"
+    )
+    groups = dx.LinearQueries.from_matrix(["k", "l"], [[1, 1, 1], [0, 0, 0]])
+    with pytest.raises(UnsupportedCombination, match="gives the absent record, the last one, the weight 0"):
+        distinct_count(policy.compile(), groups)
+    honest = dx.LinearQueries.from_matrix(["k", "l"], [[1, 0, 0], [0, 1, 0]])
+    assert distinct_count(policy.compile(), honest).places.tolist() == [1, 2, 0]
+
+
+def test_a_mechanism_made_by_hand_is_of_one_universe():
+    of_wards = made("plain", {"distinct": "w"})
+    others = dx.parse_policy("policy: o\nuniverse: {attributes: {z: [k, l, m]}}\nrules: [{change: z, epsilon: 1}]")
+    with pytest.raises(UnsupportedCombination, match="must be the same"):
+        DistinctCount(others.compile(), of_wards.groups)
+
+
+def test_a_bar_of_no_width_is_not_called_exact():
+    policy = dx.parse_policy(
+        "policy: p\nuniverse: {attributes: {w: [a, b]}}\nrules: [{change: w, epsilon: 9}]\nbudget: 9"
+    )
+    plan = dx.plan(policy.compile(), dx.queries_from_dict({"tasks": [{"distinct": "w"}]}, policy))
+    shown = str(plan.release({"w": ["a", "b"]}, ledger=":memory:", spend=1))
+    assert "2  ± 0" in shown
