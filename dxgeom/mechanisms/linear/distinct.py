@@ -81,7 +81,7 @@ class DistinctCount(HistogramMechanism[int]):
             weights = table.weights.reshape(len(table.queries), -1)
             apart = apart and bool(np.all((weights == 0) | (weights == 1)))
             cells = np.stack([(table.queries + 1) @ weights, weights.sum(axis=0)]).reshape(2, *table.shape)
-            spread = with_axes(cells[np.ix_(range(2), *table.classes)], table.axes, range(len(tables.shape)))
+            spread = with_axes(cells[np.ix_(np.arange(2), *table.classes)], table.axes, range(len(tables.shape)))
             number += spread[0]
             many += spread[1]
         if not apart or many.max(initial=0) > 1:

@@ -245,7 +245,9 @@ def test_scales_that_are_too_small_and_factors_that_do_not_fit_are_refused():
         replace(made, factors=(Tree(8, (2, 2, 2)), Tree(3, (3,))))
     own = policy_of_ranges(privacy="pure")
     queries = BoxQueries.of(own.universe, BOXES)
-    for words in ({"mechanism": "hull"}, {"mechanism": NORMAL}, {"objective": "least"}, {"records": 3}):
+    with pytest.raises(TooLarge, match="span more than 7 dimensions"):
+        dx.plan(own.compile(), queries, mechanism="hull")
+    for words in ({"mechanism": NORMAL}, {"objective": "least"}, {"records": 3}):
         with pytest.raises(UnsupportedCombination):
             dx.plan(own.compile(), queries, **words)
     for wrong in ({"a0": (3, 3)}, {"a0": (0, 9)}, {"a0": 3}, {"b": (0, 1)}):
