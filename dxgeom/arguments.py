@@ -110,6 +110,12 @@ def pointing_elsewhere(function: Callable[Given, Returned]) -> Callable[Given, R
     return called
 
 
+def _as_written(kind: Any) -> str:
+    """An annotation of a dictionary's word, without that it has to be there."""
+    written = str(getattr(kind, "__forward_arg__", kind))
+    return written[len("Required[") : -1] if written.startswith("Required[") else written
+
+
 def taking(
     words: type, left_out: Mapping[str, Any]
 ) -> Callable[[Callable[Given, Returned]], Callable[Given, Returned]]:
@@ -121,15 +127,19 @@ def taking(
     def made(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
         written = inspect.signature(function)
         own = [one for one in written.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        keyword, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
         more = [
-            inspect.Parameter(word, inspect.Parameter.KEYWORD_ONLY, default=left_out.get(word, inspect.Parameter.empty))
-            for word in words.__annotations__
+            inspect.Parameter(word, keyword, default=left_out.get(word, empty), annotation=_as_written(kind))
+            for word, kind in words.__annotations__.items()
         ]
         signature = written.replace(parameters=[*own, *more])
 
         @wraps(function)
         def called(*given: Given.args, **said: Given.kwargs) -> Returned:
-            bound = signature.bind(*given, **said)
+            try:
+                bound = signature.bind(*given, **said)
+            except TypeError as error:
+                raise TypeError(f"{function.__qualname__}() {error}") from None
             bound.apply_defaults()
             return function(*bound.args, **bound.kwargs)
 

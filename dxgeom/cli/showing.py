@@ -115,13 +115,15 @@ class ShownEstimate:
 
     def of(self, released: Release[Any]) -> Estimate | DxgeomError | None:
         """The estimate, or why there is none: the released answers are paid for, and shown in any case."""
+        from dxgeom.planner.estimates.estimate import FAILURES, refusal_of
+
         try:
             if self.named is not None:
                 return released.estimate(self.named.value)
             if self.consistent:
                 return released.consistent(nonnegative=self.nonnegative, integers=self.integers)
-        except DxgeomError as error:
-            return error
+        except FAILURES as error:
+            return refusal_of(error)
         return None
 
     def document(self, estimate: Estimate | DxgeomError | None) -> dict[str, Any]:

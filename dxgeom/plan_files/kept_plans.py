@@ -54,7 +54,8 @@ class KeptPlan:
         written = getattr(question, "source", None)
         if place is None or place.name in ("", "..") or policy.text is None or not isinstance(written, PolicyText):
             return None
-        said = {name: one for name, one in how.items() if name != "spend" or not kind_of(question).counts}
+        counts = kind_of(question).counts and how.get("mechanism") != "families"
+        said = {name: one for name, one in how.items() if name != "spend" or not counts}
         name = hashlib.sha256("\n".join(_meaning(policy, question, written, said)).encode("ascii")).hexdigest()
         return cls(place.with_name(place.name + ENDING) / f"{name}.json", policy, question)
 
@@ -86,6 +87,8 @@ class KeptPlan:
 
     def _is_of_this(self, found: Plan) -> bool:
         said: Any = found.file
+        if getattr(said.document, "queries", None) is None:
+            return False
         same = (found.metric.fingerprint, found.queries.fingerprint) == (
             self.policy.fingerprint,
             self.question.fingerprint,
@@ -100,6 +103,9 @@ class KeptPlan:
         from dxgeom.plan_files.saving import plan_text
 
         with suppress(OSError, DataError, UnsupportedCombination, TooLarge):
+            if plan.queries.fingerprint != self.question.fingerprint:
+                # Of another form than what was asked: its file would not be known again.
+                return False
             text = plan_text(plan, self.policy)
             folder = self.path.parent
             with suppress(FileExistsError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, Union, final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.kinds import registry
 from dxgeom.plan_files.codec import Codec, PartCodec, codec_of, codec_of_plan
 from dxgeom.plan_files.document import Digest, PolicyPart, QueriesPart, Rational
@@ -87,6 +88,10 @@ def _decided(part: Plan) -> dict[str, Any]:
     codec = codec_of_plan(part)
     if isinstance(codec, PartCodec):
         return codec.decided(part)
+    if codec is not None:
+        raise UnsupportedCombination(
+            f"a file of tasks does not hold {part.kind.called}: plan these queries by themselves, or name no mechanism"
+        )
     return {"fingerprint": part.fingerprint} if part.totals is None else _decided(part.totals)
 
 

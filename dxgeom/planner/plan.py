@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from dxgeom.arguments import pointing_elsewhere, require_level, taking
 from dxgeom.displayed import Pictured
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.contract.composition import metrics_of_rows
 from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
-from dxgeom.planner.estimates.estimate import EstimateName, EstimateWish, as_wish
+from dxgeom.planner.estimates.estimate import EstimateName, EstimateWish, as_wish, require_whole_records
 from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
 from dxgeom.planner.plan_kind import RECORDS, PlanKind
 from dxgeom.planner.release import LEFT_OUT, EachTime, Release, Wanted
@@ -340,7 +341,9 @@ class Plan(Pictured):
 
     def require_estimate(self, estimate: EstimateName | EstimateWish = "consistent") -> None:
         """Raises: UnsupportedCombination where there is no such estimate; TooLarge where answers are too many."""
-        self.kind.require_estimate(self, as_wish(estimate))
+        wish = as_wish(estimate)
+        require_whole_records(wish, next((metric.people for metric in metrics_of_rows(self.mechanism)), None))
+        self.kind.require_estimate(self, wish)
 
     require_agreement = OldName("require_estimate")
 

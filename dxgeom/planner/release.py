@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.displayed import Pictured
-from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import metrics_of_rows
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
 from dxgeom.numeric.columns import Columns
@@ -22,7 +21,15 @@ from dxgeom.planner.answers.linear_answers import LinearAnswers, ReleasedAnswer
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQuantile
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
-from dxgeom.planner.estimates.estimate import Estimate, EstimateName, EstimateWish, as_wish
+from dxgeom.planner.estimates.estimate import (
+    FAILURES,
+    Estimate,
+    EstimateName,
+    EstimateWish,
+    as_wish,
+    refusal_of,
+    require_whole_records,
+)
 from dxgeom.planner.releases.receipt import ReleaseReceipt
 from dxgeom.planner.releases.stored_form import plain_answer
 from dxgeom.planner.unknown import Unknown
@@ -278,11 +285,7 @@ class Release(Pictured, Generic[Answer]):
         return self._estimated(as_wish(estimate or self.estimated_as or "auto", totals))
 
     def _estimated(self, wish: EstimateWish) -> Estimate:
-        if wish.integers and self.people is not None and self.people.in_shares:
-            raise UnsupportedCombination(
-                "where people are spread over their rows, answers add up fractions, which are no whole numbers: leave "
-                "integers out"
-            )
+        require_whole_records(wish, self.people)
         return self._shown.estimated(self.plan_fingerprint, wish)
 
     @property
@@ -337,8 +340,8 @@ class Release(Pictured, Generic[Answer]):
             return {}
         try:
             return {"estimate": self.estimate().document(level, joint=joint)}
-        except DxgeomError as error:
-            return {"estimate": {"error": str(error)}}
+        except FAILURES as error:
+            return {"estimate": {"error": str(refusal_of(error))}}
 
     @property
     def _people_in_words(self) -> dict[str, Any]:

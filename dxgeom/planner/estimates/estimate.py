@@ -9,14 +9,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, final, get_args
 
+import numpy as np
+
 from dxgeom.arguments import require
 from dxgeom.displayed import Displayed
-from dxgeom.errors import UnsupportedCombination, WrongArgument
+from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.numeric.columns import Columns
 from dxgeom.planner.amounts import Amount
 from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.people.people import People
 
 EstimateName: TypeAlias = Literal["auto", "consistent", "integers"]
+FAILURES: Final = (DxgeomError, MemoryError, ArithmeticError, RecursionError, np.linalg.LinAlgError)
+"""What may go wrong while an estimate is sought."""
 NOTHING_READ: Final = "no data was read and no budget spent: all of this follows from the released answers"
 
 
@@ -48,6 +53,22 @@ def as_wish(asked: EstimateName | EstimateWish, totals: Mapping[str, Amount] | N
         known = ", ".join(map(repr, get_args(EstimateName)))
         raise WrongArgument(f"'estimate' is one of {known}, or left out; found {asked!r}")
     return EstimateWish(asked != "consistent", asked == "integers", MappingProxyType({}) if totals is None else totals)
+
+
+def require_whole_records(wish: EstimateWish, people: People | None) -> None:
+    """Raises: UnsupportedCombination for integers where people are spread over their rows."""
+    if wish.integers and people is not None and people.in_shares:
+        raise UnsupportedCombination(
+            "where people are spread over their rows, answers add up fractions, which are no whole numbers: leave "
+            "integers out"
+        )
+
+
+def refusal_of(error: Exception) -> DxgeomError:
+    """Why there is no estimate, one of :data:`FAILURES`, for who has paid for the answers."""
+    if isinstance(error, DxgeomError):
+        return error
+    return TooLarge(f"the estimate was not found ({type(error).__name__}); the answers are as they were released")
 
 
 def known_number(name: str, value: Amount) -> Any:

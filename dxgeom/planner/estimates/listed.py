@@ -177,7 +177,7 @@ def estimate_of_list(released: LinearAnswers, plan_fingerprint: str, wish: Estim
         implied, further = len(equations), ()
     errors = _errors(mechanism, released.spent, variances, only_equations, moves, by_loss=wish.by_loss)
     hidden = tuple(name for name in wish.totals if variances[names.index(name)] > 0)
-    done = (*_sentences(released, estimated, implied, tuple(wish.totals), whole), *further)
+    done = (*_sentences(released, estimated, implied, tuple(wish.totals), whole, rounded=bool(further)), *further)
     done = (*done, *([given_away(_listed(hidden))] if hidden else []), errors.in_words)
     ends = _ends(released, lattice, low, high)
     return ListedEstimate(released, plan_fingerprint, tuple(estimated), variances, done, errors, ends)
@@ -310,14 +310,21 @@ def _ten_bits(variance: float) -> Fraction:
 
 
 def _sentences(
-    released: LinearAnswers, values: list[Fraction], implied: int, totals: tuple[str, ...], whole: list[int]
+    released: LinearAnswers,
+    values: list[Fraction],
+    implied: int,
+    totals: tuple[str, ...],
+    whole: list[int],
+    *,
+    rounded: bool,
 ) -> tuple[str, ...]:
     before = released.exact_values
     lifted = [released.names[k] for k, value in enumerate(before) if value < 0 <= values[k]]
     furthest = max(range(len(values)), key=lambda k: abs(values[k] - before[k]))
     said = [NOTHING_READ]
     if implied:
-        said.append(f"{implied} equations hold exactly that the queries imply, such as parts and their sums")
+        hold = "were sought" if rounded else "hold exactly"
+        said.append(f"{implied} equations {hold} that the queries imply, such as parts and their sums")
     if totals:
         said.append(f"set to what is known: {_listed(totals)}")
     if lifted:

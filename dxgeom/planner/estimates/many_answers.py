@@ -26,7 +26,13 @@ _PRIME: Final = 2**61 - 1
 _STEPS: Final = 400
 _NEAR: Final = 1e-6
 """Answers that miss their equations by less than this, in the deviations that they are weighed by, are left so."""
-_RANK: Final = 1e-9
+_RANK: Final = 1e-7
+_OFF: Final = 1e-3
+"""Float64 may miss the right side of an equation by this much, in the same deviations; what it may miss by more is no
+equation here."""
+_SMALL: Final = 1 << 24
+"""Numbers of the exact equations are at most this; others are left out."""
+_TRIES: Final = 8
 
 
 class FloatEstimate(NamedTuple):
@@ -56,12 +62,16 @@ def nearest_in_floats(
     place = values.copy()
     signed = np.array([k in bounded for k in range(len(place))]) & free
     found = _equations(lattice, records)
-    rows, right = (np.zeros((0, len(place))), np.zeros(0)) if found is None else found
+    rows = np.zeros((0, len(place))) if found is None else found[0]
+    right = np.zeros(0) if found is None else found[1]
     for k, total in known.items():
         rows = np.vstack([rows, np.eye(1, len(place), k)])
         right = np.append(right, float(total))
+    # What is left of an equation is exact, and so is whether anything is: only its right side is rounded.
+    off = 1e-15 * (np.abs(rows) @ np.abs(place) + np.abs(right))
     right = right - rows[:, ~free] @ place[~free]
-    basis, target = _orthonormal(rows[:, free] * deviations[free], right)
+    left = rows[:, free].any(axis=1)
+    basis, target = _orthonormal(rows[np.ix_(left, free)] * deviations[free], right[left], off[left])
     apart, scaled = 0.0, place[free] / deviations[free]
     for _ in range(_STEPS):
         scaled = np.where(signed[free], np.maximum(scaled, 0.0), scaled)
@@ -89,12 +99,13 @@ def _said(unsought: bool, apart: float) -> tuple[str, ...]:
 
 
 def _equations(lattice: LatticeQueries, records: int | None) -> tuple[Floats, Floats] | None:
-    """Orthonormal rows, in answers over their largest weights, and right sides of all equations that answers satisfy
-    whatever the records are; None where they are not sought.
+    """Rows and right sides of equations that answers satisfy whatever the records are; None where none are sought.
 
-    What is found is l with l·W = 0, W with a row of ones below, whose answer is the public number of records.
+    Each is l with l·W = 0, W with a row of ones below, whose answer is the public number of records. Those of the null
+    space modulo a prime are tried as integers, and kept where l·W is 0 *exactly*; rows are rounded once, to float64.
     """
-    if len(lattice.steps) > _MOST_ANSWERS:
+    count = len(lattice.steps)
+    if count > _MOST_ANSWERS:
         return None
     try:
         weights = lattice.numerators
@@ -102,25 +113,64 @@ def _equations(lattice: LatticeQueries, records: int | None) -> tuple[Floats, Fl
         return None
     ones = [np.ones((1, weights.shape[1]), dtype=np.int64)] if records is not None else []
     below = sparse.csr_matrix(np.vstack([weights, *ones]))
-    largest = np.maximum(np.abs(below).max(axis=1).toarray().ravel(), 1)
-    if float(largest.max()) ** 2 * weights.shape[1] >= FITS:
+    largest = max(int(np.abs(below.data).max(initial=0)), 1)
+    if float(largest) * max(largest, _SMALL) * max(weights.shape) >= FITS:
         return None
     gram = (below @ below.T).toarray()
-    rank = nmod_mat(len(gram), len(gram), (gram % _PRIME).ravel().tolist(), _PRIME).rank()
-    _, vectors = linalg.eigh(gram / np.outer(largest, largest))
-    null = vectors[:, : len(gram) - rank].T
-    scales = largest[: len(weights)] * lattice.float_steps
-    rest = null[:, len(weights) :] @ np.full(len(ones), float(records or 0))
-    return null[:, : len(weights)] / scales, -rest
+    basis, nullity = nmod_mat(len(gram), len(gram), (gram % _PRIME).ravel().tolist(), _PRIME).nullspace()
+    if not nullity:
+        return np.zeros((0, count)), np.zeros(0)
+    found = np.array(basis.tolist(), dtype=object).astype(np.int64)[:, :nullity].T
+    found = np.where(found > _PRIME // 2, found - _PRIME, found)
+    found = _in_integers(found)
+    exact = found[[not (one @ below).any() for one in found]]
+    rows = exact[:, :count] / lattice.float_steps
+    rest = exact[:, count:].sum(axis=1)
+    return rows, np.array([-float(int(one) * (records or 0)) for one in rest])
 
 
-def _orthonormal(rows: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """The same equations with orthonormal rows. Raises: UnsupportedCombination where they contradict each other."""
+def _in_integers(vectors: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Vectors modulo the prime as small integers of which they are multiples; others are left out."""
+    kept = []
+    for one in vectors:
+        found: NDArray[np.int64] | None = one
+        if np.abs(one).max() > _SMALL:
+            found = _cleared([int(entry) for entry in one])
+        kept += [] if found is None else [found]
+    return np.array(kept, dtype=np.int64).reshape(len(kept), vectors.shape[1])
+
+
+def _cleared(entries: list[int]) -> NDArray[np.int64] | None:
+    """Multiplied by denominators, by which the largest entry becomes small; None where that does not end soon."""
+    for _ in range(_TRIES):
+        largest = max(entries, key=abs)
+        if abs(largest) <= _SMALL:
+            return np.array(entries, dtype=np.int64)
+        # Euclid's remainders of the prime and the entry: the first small one is the entry times some small number.
+        (before, other), (rest, times) = (_PRIME, 0), (largest % _PRIME, 1)
+        while rest > _SMALL:
+            quotient = before // rest
+            (before, other), (rest, times) = (rest, times), (before - quotient * rest, other - quotient * times)
+        if not 0 < abs(times) <= _SMALL:
+            return None
+        entries = [(entry * times + _PRIME // 2) % _PRIME - _PRIME // 2 for entry in entries]
+    return None
+
+
+def _orthonormal(rows: Floats, right: Floats, off: Floats) -> tuple[Floats, Floats]:
+    """The same equations with orthonormal rows; without directions that float64 cannot tell. ``off``: how far it may be
+    off on the right.
+
+    Raises: UnsupportedCombination where they contradict each other.
+    """
     if not len(rows):
         return rows, right
+    lengths = np.linalg.norm(rows, axis=1)
+    rows, right, off = rows / lengths[:, None], right / lengths, off / lengths
     left, sizes, basis = linalg.svd(rows, full_matrices=False)
-    kept = sizes > _RANK * sizes.max(initial=0.0)
-    turned = left.T @ right
-    if np.any(np.abs(turned[~kept]) > 1e-6 * (1 + np.abs(right).max())):
+    turned, unsure = left.T @ right, np.abs(left.T) @ off
+    known = sizes > _RANK * sizes.max(initial=0.0)
+    if np.any(np.abs(turned[~known]) > 1e-6 * (1 + np.abs(right).max()) + unsure[~known]):
         raise UnsupportedCombination("no answers satisfy all of this at once: correct the totals")
+    kept = known & (unsure <= _OFF * sizes)
     return basis[kept], turned[kept] / sizes[kept]

@@ -34,6 +34,8 @@ def on_simplex(values: Table, total: float) -> Table:
     Definition: max(values − t, 0), t such that the sum is right; found by sorting. *Exact* up to float64.
     Source: Held, Wolfe & Crowder 1974.
     """
+    # Only differences count, and those from the largest are not lost to its digits.
+    values = values - values.max(initial=-np.inf)
     falling = np.sort(values, axis=None)[::-1]
     above = (np.cumsum(falling) - total) / np.arange(1, falling.size + 1)
     positive = int(np.count_nonzero(falling > above))
@@ -193,6 +195,10 @@ def rounded_to_sum(values: Table, total: int) -> Whole:
     if missing < 0:
         down = np.floor(values * (total / values.sum())).astype(np.int64)
         missing = total - int(down.sum())
+        while missing < 0:  # where float64 rounded the shares upward
+            most = int(down.argmax())
+            taken = min(-missing, int(down[most]))
+            down[most], missing = down[most] - taken, missing + taken
     every, some = divmod(missing, len(values))
     down += every
     down[np.argsort(down - every - values, kind="stable")[:some]] += 1
@@ -216,7 +222,7 @@ def rounded_to_margins(table: Table, rows: Whole, columns: Whole) -> Whole:
     ends = np.concatenate([np.arange(height), cells[:, 1] + height, np.full(width, sink)])
     capacities = np.concatenate([left, np.ones(len(cells), dtype=np.int64), above]).astype(np.int32)
     graph = sparse.csr_matrix((capacities, (begins, ends)), shape=(sink + 1, sink + 1))
-    flow = csgraph.maximum_flow(graph, source, sink).flow.toarray()[:height, height : height + width]
+    flow = csgraph.maximum_flow(graph, source, sink).flow[:height, height : height + width].toarray()
     return _filled(down + np.maximum(flow, 0), rows, columns)
 
 

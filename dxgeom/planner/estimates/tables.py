@@ -186,6 +186,18 @@ def _require_everybody(wish: EstimateWish) -> None:
         )
 
 
+def _everybody(wish: EstimateWish, public: int | None) -> float:
+    """The known number of records. Raises: UnsupportedCombination where there cannot be so many."""
+    number = known_number(EVERYBODY, wish.totals[EVERYBODY])
+    if number < 0 or (wish.integers and number != int(number)):
+        raise UnsupportedCombination(f"'{EVERYBODY}' are no {float(number):g} records: give a whole number from 0 on")
+    if public is not None and number != public:
+        raise UnsupportedCombination(
+            f"the number of records is public, {public:,}: a total of {float(number):g} contradicts it; leave it out"
+        )
+    return float(number)
+
+
 def _exact_sets(mechanism: TableMechanism) -> set[tuple[int, ...]]:
     """The sets of attributes whose residual no protected record moves: what is released of it is exact."""
     return {mechanism.family.members_of(number) for number in np.flatnonzero(~mechanism.protected).tolist()}
@@ -200,10 +212,12 @@ def _known(released: MarginalAnswers, raw: Tables, wish: EstimateWish) -> KnownO
         for inside in subsets(own):
             if inside in unmoved and inside not in exact:
                 exact[inside] = residual(table, tuple(axis for axis, a in enumerate(own) if a not in inside))
+    public = released.records if () in exact else None
     if EVERYBODY in wish.totals:
-        exact[()] = np.array(float(known_number(EVERYBODY, wish.totals[EVERYBODY])))
-    if () in exact and exact[()] < 0:
-        raise UnsupportedCombination(f"there are no tables of {float(exact[()]):g} records")
+        exact[()] = np.array(_everybody(wish, public))
+    elif public is not None and abs(float(exact[()]) - public) <= 1e-6 * max(public, 1):
+        # A sum of rounded cells is not quite the number that is public.
+        exact[()] = np.array(float(public))
     costs = queries.importance or (Fraction(1),) * len(sets)
     return KnownOfTables(queries.sizes, sets, [float(cost) for cost in costs], exact)
 
@@ -326,7 +340,7 @@ def estimate_of_boxes(released: BoxAnswers, plan_fingerprint: str, wish: Estimat
     """See :meth:`Release.estimate`."""
     require_boxes(wish)
     public = released.records
-    stated = known_number(EVERYBODY, wish.totals[EVERYBODY]) if EVERYBODY in wish.totals else public
+    stated = _everybody(wish, public) if EVERYBODY in wish.totals else public
     most = math.inf if stated is None else float(stated)
     values = np.clip(released.values, 0.0, most)
     done = [NOTHING_READ, "no count is negative, or larger than the number of records where that is public"]

@@ -294,3 +294,60 @@ def test_float64_comes_near_to_what_rationals_find(named):
         assert found.values == pytest.approx(exact.values, abs=1e-7)
     else:
         assert found.values.min() >= 0 and found.values[:12].sum() == pytest.approx(counts.sum(), abs=1e-3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("people", [10**6, 10**8])
+def test_no_equation_is_made_of_what_float64_leaves_of_an_exact_answer(people):
+    """A sum of years is nearly a count of all times 2010, which is exact; what is left of that is no equation."""
+    size = 320
+    cells = np.eye(size, dtype=int)
+    weights = np.array([2000 + np.arange(size) % 20, np.ones(size, dtype=int), *cells[:312]])
+    queries = dx.LinearQueries.from_matrix([f"q{k}" for k in range(len(weights))], weights)
+    plan = dx.plan(dx.verify_metric(1 - np.eye(size)), queries, mechanism="epsilon-dp")
+    histogram = np.zeros(size, dtype=np.int64)
+    histogram[-1] = people
+    release = plan.release(histogram, ledger=":memory:", spend=1, insecure_test_seed=1)
+    truth = queries.answers(histogram)
+    before, after = (
+        sum(float(one - other) ** 2 for one, other in zip(values, truth, strict=True))
+        for values in (release.exact_values, release.estimate().exact_values)
+    )
+    assert after <= before
+
+
+def test_a_total_that_contradicts_the_public_number_is_refused():
+    policy = policy_of()
+    queries = MarginalQueries.of(policy.universe, ways=1)
+    rows = pd.DataFrame({f"a{k}": ["v0"] * 7 for k in range(4)})
+    release = dx.plan(policy.compile(), queries).release(rows, ledger=":memory:", spend=1)
+    for number, said in ((8, "is public, 7"), (-3, "from 0 on")):
+        with pytest.raises(UnsupportedCombination, match=said):
+            release.estimate(totals={"all records": number})
+    assert release.estimate(totals={"all records": 7}).total == 7
+
+
+def test_whole_numbers_of_people_in_shares_are_refused_before_anything_is_charged():
+    policy = dx.Policy.from_dict(
+        {
+            "policy": "p",
+            "people": {"column": "who", "count": "once"},
+            "universe": {"attributes": {"a": ["x", "y"]}},
+            "rules": [{"change": "a", "epsilon": 1}],
+        }
+    )
+    plan = dx.plan(policy.compile(), dx.queries_from_dict({"queries": [{"marginal": "a"}]}, policy))
+    with pytest.raises(UnsupportedCombination, match="leave integers out"):
+        plan.require_estimate("integers")
+
+
+def test_wide_tables_are_rounded_in_the_memory_of_their_cells_and_sums_are_kept_near_the_ends_of_float64():
+    table = np.random.default_rng(3).gamma(0.4, size=(4000, 2)) * 3
+    rows, columns = np.floor(table.sum(axis=1)).astype(np.int64), np.zeros(2, dtype=np.int64)
+    columns[0] = rows.sum() // 2
+    columns[1] = rows.sum() - columns[0]
+    whole = rounded_to_margins(table, rows, columns)
+    assert whole.min() >= 0 and (whole.sum(axis=1) == rows).all() and (whole.sum(axis=0) == columns).all()
+    far = rounded_to_sum(np.array([2.0**61, 0.5, 0.5]), 2**61 - 7)
+    assert far.min() >= 0 and int(far.sum()) == 2**61 - 7
+    assert on_simplex(np.array([1e18, 5.0]), 1.0).sum() == 1
