@@ -92,6 +92,7 @@ def _of_libraries() -> tuple[type[Exception], ...]:
     places = (
         ("ibis.common.exceptions", "IbisError"),
         ("psycopg", "Error"),
+        ("sqlite3", "Error"),
         ("pyspark.errors", "PySparkException"),
         ("py4j.protocol", "Py4JError"),
     )
