@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from dxgeom.engines.read_cells import TYPED
 from dxgeom.engines.source import CellsOfLines, Delimited, cells_of_lines, header_of, lines_broken, text_lines
+from dxgeom.engines.watching import of_other_width
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
 from dxgeom.universe.reading.form import FileForm
@@ -50,10 +51,8 @@ def _rows(text: Delimited, width: int, described: str) -> Iterator[list[str]]:
             if not row and width > 1:
                 continue  # an empty line is no row of several cells
             if len(row or [""]) != width:
-                raise DataError(
-                    f"{described}: line {before + last} has {len(row)} cells, and the header {width}; every row has as "
-                    "many cells as the header: correct it, or quote cells that hold the separator"
-                )
+                wrong = of_other_width(width, len(row or [""]), form.quote)
+                raise DataError(f"{described}, line {before + last}: {wrong}")
             yield row or [""]
 
 

@@ -22,6 +22,7 @@ from dxgeom.engines.source import (
     Source,
     Wanted,
     delimited,
+    has_scheme,
     header_of,
     lines_above,
     lines_broken,
@@ -29,6 +30,7 @@ from dxgeom.engines.source import (
     located,
     wanted_rows,
 )
+from dxgeom.engines.sqlite import file_of_sqlite, held_open
 from dxgeom.engines.watching import Extent, Watch, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
@@ -70,16 +72,17 @@ class DuckDB(Engine):
     @contextmanager
     def opened(self, table: Any, wanted: Wanted, universe: Universe | None) -> Iterator[Source]:
         form = PLAIN if universe is None else universe.form
-        wanted = wanted(names_of_columns(table, form)) if callable(wanted) else wanted
         described = file_of(table, form) if isinstance(table, str | Path) else "the table"
-        with plain_errors(described):
-            table = of_lake(table)
-        with unchanged(described, lambda: state_of_files(table)), connected() as connection:
+        with held_open(table, described) as table:
+            wanted = wanted(names_of_columns(table, form)) if callable(wanted) else wanted
             with plain_errors(described):
-                source = _source(connection, table, described, wanted, universe)
-                if (text := source.text) is not None and form.utf8 and not form.line_breaks:
-                    source.watch.done(lambda: _require_rows_of_one_line(connection, text, described))
-            yield source
+                table = of_lake(table)
+            with unchanged(described, lambda: state_of_files(table)), connected() as connection:
+                with plain_errors(described):
+                    source = _source(connection, table, described, wanted, universe)
+                    if (text := source.text) is not None and form.utf8 and not form.line_breaks:
+                        source.watch.done(lambda: _require_rows_of_one_line(connection, text, described))
+                yield source
 
 
 @contextmanager
@@ -208,6 +211,8 @@ def _is_workbook(path: Path) -> bool:
 
 def file_of(table: str | Path, form: FileForm = PLAIN) -> str:
     """What messages call the file, the folder or the pattern. Raises: DataError for what is no table by its path."""
+    if has_scheme(table, "sqlite"):
+        return file_of_sqlite(str(table))[1].described
     path = Path(table)
     described = f"'{table}'"
     with plain_errors(described):

@@ -15,33 +15,41 @@ from dxgeom.engines.source import ibis, is_made_by, quoted
 from dxgeom.errors import DataError
 
 _ROWS: Final = 10_000
+_ASK_FOR_TEXT: Final = (
+    "ask for text by a query in place of the table's name, such as SELECT CAST(age AS TEXT) AS age FROM visits"
+)
 
 
-def rows_of_sqlite(expression: ibis.Table) -> pa.RecordBatchReader:
+def _rows_of_sqlite(expression: ibis.Table, wanted: tuple[str, ...]) -> pa.RecordBatchReader:
     """The result of an expression, in the types that Ibis says it has, but for days and moments, which SQLite keeps as
     words; in memory, for a connection of SQLite serves one thread only.
 
     Ibis' own way needs pandas, and rounds whole numbers beyond 2⁵³.
-    Raises: pyarrow.ArrowException for cells that are not of their column's type, as SQLite allows.
+    Raises: DataError for cells that are not of their column's type, as SQLite allows; it shows none of them.
     """
     fields = expression.schema().to_pyarrow()
     schema = pa.schema([one.with_type(pa.string()) if pa.types.is_temporal(one.type) else one for one in fields])
     cursor = expression.get_backend().con.execute(str(ibis.to_sql(expression, dialect="sqlite")))
-    return pa.RecordBatchReader.from_batches(schema, list(_batches(cursor, schema)))
+    return pa.RecordBatchReader.from_batches(schema, list(_batches(cursor, schema, wanted)))
 
 
-def _batches(cursor: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _batches(cursor: Any, schema: pa.Schema, wanted: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     while rows := cursor.fetchmany(_ROWS):
-        each = zip(zip(*rows, strict=True), schema.types, strict=True)
-        yield pa.record_batch([_column(cells, kind) for cells, kind in each], schema)
+        each = zip(zip(*rows, strict=True), schema.types, wanted, strict=True)
+        yield pa.record_batch([_column(*one) for one in each], schema)
 
 
-def _column(cells: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
-    if pa.types.is_boolean(kind):
-        return pa.array(cells, pa.int64()).cast(kind)
-    if pa.types.is_decimal(kind):
-        return pa.array([cell if cell is None else Decimal(str(cell)) for cell in cells], kind)
-    return pa.array(cells, kind)
+def _column(cells: tuple[Any, ...], kind: pa.DataType, name: str) -> pa.Array:
+    try:
+        if pa.types.is_boolean(kind):
+            return pa.array(cells, pa.int64()).cast(kind)
+        if pa.types.is_decimal(kind):
+            return pa.array([cell if cell is None else Decimal(str(cell)) for cell in cells], kind)
+        return pa.array(cells, kind)
+    except (pa.ArrowException, ArithmeticError):
+        raise DataError(
+            f"a cell of column '{name}' is not of its type, {kind}, as SQLite allows: correct it, or {_ASK_FOR_TEXT}"
+        ) from None
 
 
 _REGISTERED_BY_IBIS: Final = ("InMemoryTable", "ScalarUDF", "AggUDF")
@@ -131,7 +139,7 @@ def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchR
                 f"one is on {backend or 'no backend'}: hand it over as an Arrow table, by to_pyarrow()"
             )
         columns = {f"c{position}": table[name] for position, name in enumerate(wanted)}
-        return lambda: _rows_of(table.select(**columns))
+        return lambda: _rows_of(table.select(**columns), wanted)
     if is_iceberg(table):
         return flowing_from_iceberg(table, wanted)
     if _is_dataset(table):
@@ -142,12 +150,12 @@ def flowing(table: Any, wanted: tuple[str, ...]) -> Callable[[], pa.RecordBatchR
     return None
 
 
-def _rows_of(expression: ibis.Table) -> pa.RecordBatchReader:
+def _rows_of(expression: ibis.Table, wanted: tuple[str, ...]) -> pa.RecordBatchReader:
     backend = expression.get_backend()
     if expression.op().find(tuple(getattr(ibis.expr.operations, kind) for kind in _REGISTERED_BY_IBIS)):
         return expression.to_pyarrow().to_reader()
     if backend.name == "sqlite":
-        return rows_of_sqlite(expression)
+        return _rows_of_sqlite(expression, wanted)
     # Ibis' own batches of DuckDB need a method that newer versions of DuckDB lack.
     return pa.RecordBatchReader.from_stream(backend.con.sql(str(ibis.to_sql(expression, dialect="duckdb"))))
 

@@ -21,10 +21,11 @@ from dxgeom.progress_line import ProgressLine
 from dxgeom.universe.wording import other_encoding
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
-_IN_QUOTES: Final = "; a cell with a separator in it stands in double quotes"
+_QUOTE: Final = re.compile(r"^ +quote = (\(empty\)|.) \(Set By User\)$", re.MULTILINE)
 _FLOWING = re.compile(
     r"reading the stream registered as '\w+' failed: (?:[A-Z][\w ]*: )?(.*?)\. Detail: Python", re.DOTALL
 )
+_BETWEEN: Final = {'"': "in double quotes", "'": "in single quotes"}
 _COLUMNS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 
 
@@ -60,12 +61,13 @@ def plain_errors(described: str) -> Iterator[None]:
     except UnicodeDecodeError as error:
         if error.encoding not in ("utf-8", "utf-8-sig"):
             message = f"{described} is not text in {error.encoding}, as the policy says: {error.reason}"
-            raise DataError(f"{message}; state the encoding that it has") from error
+            raise DataError(f"{message}; state the encoding that it has") from None
+        # Nothing of what raised it is kept: it has the line, and says the byte.
         looks = other_encoding(error.object, error.start)
         encoding = "utf-16" if "UTF-16" in looks else "windows-1252"
         remedy = f"say how it is encoded: reading: {{encoding: {encoding}}}"
         place = f": {error.reason}" if "line" in error.reason else ""
-        raise DataError(f"{described} is not text in UTF-8{place}; {looks}, or {remedy}") from error
+        raise DataError(f"{described} is not text in UTF-8{place}; {looks}, or {remedy}") from None
     except UnicodeError as error:
         raise DataError(f"{described} is not text in the encoding that the policy states: {error}") from error
     except csv.Error as error:
@@ -92,6 +94,7 @@ def _of_libraries() -> tuple[type[Exception], ...]:
     places = (
         ("ibis.common.exceptions", "IbisError"),
         ("psycopg", "Error"),
+        ("sqlite3", "Error"),
         ("pyspark.errors", "PySparkException"),
         ("py4j.protocol", "Py4JError"),
     )
@@ -120,8 +123,9 @@ def _reason(described: str, error: Exception) -> str:
     where = f"{described}, line {line[1]}" if line else described
     columns = _COLUMNS.search(text)
     if columns:
-        more = _IN_QUOTES if int(columns[2]) > int(columns[1]) else ""
-        return f"{where}: the header has {columns[1]} columns, but this row has {columns[2]}{more}"
+        quote = _QUOTE.search(text)
+        sign = '"' if quote is None else quote[1].replace("(empty)", "")
+        return f"{where}: {of_other_width(int(columns[1]), int(columns[2]), sign)}"
     if "unterminated quote" in text:
         return f'{where}: a cell that begins with " does not end with one; a " inside a cell is written ""'
     if "utf-8" in text.lower() or "unicode" in text.lower():
@@ -135,6 +139,22 @@ def _reason(described: str, error: Exception) -> str:
         return f"{where}: line endings or quotes are mixed; write the file anew with one kind of line ending"
     flowing = _FLOWING.search(text)
     return f"{where} cannot be read: {_first_line(flowing[1] if flowing else text) or type(error).__name__}"
+
+
+def of_other_width(columns: int, found: int, quote: str) -> str:
+    """What is said of a line with more or fewer cells than the header names; ``quote``: empty where no sign is one.
+
+    No such line is left out, for nobody knows which of its cells are missing, or whose they are.
+    """
+    if found < columns:
+        remedy = "correct it, or take the line out where it is no row: 'ignore' leaves out whole rows only"
+    elif quote:
+        remedy = f"a cell with a separator in it stands {_BETWEEN.get(quote, f'between two signs {quote}')}"
+    else:
+        remedy = (
+            "by 'quote: none' each separator ends a cell: correct the line, or state a separator that no cell holds"
+        )
+    return f"the header has {columns} columns, but this row has {found}; {remedy}"
 
 
 def _first_line(text: str) -> str:

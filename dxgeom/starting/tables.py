@@ -9,15 +9,15 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, final
-from urllib.parse import unquote
 
 from dxgeom.engines.column_names import names_a_person
 from dxgeom.engines.embedded import ENDINGS, WORKBOOKS, file_of
 from dxgeom.engines.files import files_of_folder
 from dxgeom.engines.opening import holds_of, opened
 from dxgeom.engines.postgres import schema_of
-from dxgeom.engines.source import address_of, has_scheme
+from dxgeom.engines.source import has_scheme
 from dxgeom.engines.source import quoted as sql_quoted
+from dxgeom.engines.sqlite import file_of_sqlite, opened_to_read
 from dxgeom.engines.watching import plain_errors
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
@@ -39,7 +39,6 @@ _KINDS: Final[tuple[tuple[str, Kind], ...]] = (
 _LISTED: Final = re.compile(r"\bIN\s*\(([^()]*)\)|=\s*ANY\s*\(", re.IGNORECASE)
 _WORD: Final = re.compile("'((?:[^']|'')*)'")
 _OTHERWISE: Final = re.compile(r"\b(?:OR|AND|NOT)\b|<>|!=|~|\bLIKE\b|lower|upper", re.IGNORECASE)
-_SQLITE: Final = "sqlite:///clinic.db#visits"
 
 
 @final
@@ -249,13 +248,9 @@ def _words_of(checks: list[str]) -> tuple[str, ...]:
 
 
 def _of_sqlite(url: str) -> SeenTable:
-    address = address_of(url, _SQLITE)
-    file = Path(unquote(address.server.partition("://")[2].removeprefix("/")) or "?")
-    file = file if file.exists() else Path("/") / file
-    if not file.is_file():
-        raise DataError(f"'{file}' does not exist; a table in SQLite is named like {_SQLITE}")
+    file, address = file_of_sqlite(url)
     try:
-        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(opened_to_read(file)) as connection:
             columns = connection.execute(f"PRAGMA table_info({sql_quoted(address.what)})").fetchall()
             written = connection.execute(
                 "SELECT sql FROM sqlite_master WHERE name = ? AND type IN ('table', 'view')", (address.what,)

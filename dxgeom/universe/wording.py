@@ -91,8 +91,10 @@ def is_nan(cell: str | None) -> bool:
 def other_encoding(content: bytes, wrong: int) -> str:
     """What text that is not UTF-8 seems to be, and how it becomes UTF-8; ``wrong``: its first wrong byte.
 
+    No letter of it is shown, for it may be somebody's.
+
     >>> other_encoding("Köln".encode("latin-1"), 1)
-    "it looks like Latin-1 (Windows-1252), where the wrong byte is 'ö'; convert it: iconv -f WINDOWS-1252 -t UTF-8"
+    "it looks like Latin-1 (Windows-1252); convert it: iconv -f WINDOWS-1252 -t UTF-8"
     """
     kind = next((words for begin, words in _BINARY.items() if content.startswith(begin)), None)
     if kind is not None:
@@ -102,7 +104,7 @@ def other_encoding(content: bytes, wrong: int) -> str:
     letter = content[wrong : wrong + 1].decode("cp1252", "replace")
     if not letter.isprintable() or letter == "\ufffd":
         return "save it as UTF-8"
-    return f"it looks like Latin-1 (Windows-1252), where the wrong byte is {letter!r}; {_convert('WINDOWS-1252')}"
+    return f"it looks like Latin-1 (Windows-1252); {_convert('WINDOWS-1252')}"
 
 
 def _convert(encoding: str) -> str:

@@ -122,10 +122,8 @@ def test_a_data_engineer_with_a_database_drafts_from_its_schema():
     assert "channel: [web, app, shop]" in text and "400" not in text
     while "FILL IN" in Path("policy.yaml").read_text("utf-8"):
         engineer.edits_file("policy.yaml", "FILL IN", "[1, 20]")
-    policy = dx.load_policy("policy.yaml")
-    plan = dx.plan(policy.compile(), dx.load_queries("policy-queries.yaml", policy))
-    with sqlite3.connect("shop.db") as base:
-        release = plan.release(pd.read_sql("SELECT * FROM orders", base), ledger="l.db", spend="1/2")
-    base.close()
-    assert release.records == 200 and engineer.edits <= 3 and engineer.commands == 1
+    engineer.runs("check", "policy.yaml", "--table", "sqlite:///shop.db#orders")
+    spend = ("--ledger", "l.db", "--spend", "1/2")
+    answers = engineer.runs("release", "policy.yaml", "sqlite:///shop.db#orders", "policy-queries.yaml", *spend)
+    assert "200 people" in answers and engineer.edits <= 3 and engineer.commands == 3
     engineer.has_met_no_house_word()

@@ -6,6 +6,7 @@ import gzip
 import re
 import sqlite3
 import sys
+import traceback
 import unicodedata
 from collections.abc import Callable
 from datetime import date, datetime
@@ -20,7 +21,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.workbooks import write_workbook
-from services.tables import of_sqlite
 
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError
@@ -72,7 +72,7 @@ def to_sqlite(columns: dict[str, list[str]], path: Path) -> Any:
         places = ", ".join("?" for _ in columns)
         connection.executemany(f"INSERT INTO kept VALUES ({places})", list(zip(*columns.values(), strict=True)))
     connection.close()
-    return of_sqlite(path / "a.db", "kept")
+    return f"sqlite:///{path / 'a.db'}#kept"
 
 
 TABLES: dict[str, Callable[[dict[str, list[str]], Path], Any]] = {
@@ -432,3 +432,36 @@ def test_a_workbook_is_read_by_the_library_for_it(tmp_path: Path) -> None:
     assert counted(book, attributes, reading) == {("F", "80.5", "2025-03-01"): 1, ("M", "70.5", "2025-03-02"): 2}
     with pytest.raises(DataError, match="has the sheets 'other', 'A'; the policy says which one"):
         counted(book, attributes, {"header": 2})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252"])
+@pytest.mark.parametrize(
+    "quote, line, found",
+    [
+        (
+            "none",
+            'Summe;M;4;"b"',
+            "by 'quote: none' each separator ends a cell: correct the line, or state a separator that",
+        ),
+        ("'", "Summe;M;4;b", "a cell with a separator in it stands in single quotes"),
+        ('"', "Summe;M;4;b", "a cell with a separator in it stands in double quotes"),
+        ("none", "Summe", "correct it, or take the line out where it is no row: 'ignore' leaves out whole rows only"),
+        ("'", "Summe", "correct it, or take the line out"),
+    ],
+)
+def test_a_line_of_another_width_is_refused_by_its_number_even_where_a_word_would_be_ignored(
+    tmp_path, quote, line, found, encoding
+):
+    (tmp_path / "a.csv").write_text(f"id;sex;age\n1;F;3\n{line}\n2;M;4\n", encoding)
+    stated = {"separator": ";", "quote": quote, "encoding": encoding, "ignore": {"id": ["Summe"]}}
+    columns = len(line.split(";"))
+    with pytest.raises(DataError, match="line 3: the header has 3 columns, but this row has") as error:
+        counted(tmp_path / "a.csv", SEX_AND_AGE, stated)
+    assert f"this row has {columns}; {found}" in str(error.value) and line not in str(error.value)
+
+
+def test_no_letter_of_a_cell_that_is_not_utf8_is_told(tmp_path):
+    (tmp_path / "a.csv").write_bytes("sex;age\nF;3\nÖ;4\n".encode("windows-1252"))
+    with pytest.raises(DataError, match="the first wrong byte is in line 3") as error:
+        counted(tmp_path / "a.csv", SEX_AND_AGE, {"separator": ";"})
+    assert "Ö" not in str(error.value) and "xd6" not in "".join(traceback.format_exception(error.value))
