@@ -218,6 +218,10 @@ def histogram_of_counts(counts: Any, size: int, absent: int | None = None) -> Hi
     array = np.asarray(counts)
     if absent is not None and array.shape == (size - 1,):
         array = np.insert(array, absent, 0)
+    if array.dtype.kind in "OSU":
+        raise DataError(
+            "a histogram holds counts, and this array holds words: make a data frame of it, with column names"
+        )
     if array.shape != (size,):
         raise DataError(
             f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}: "

@@ -22,6 +22,7 @@ from dxgeom.universe.wording import other_encoding
 
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
 _IN_QUOTES: Final = "; a cell with a separator in it stands in double quotes"
+_ALL_CELLS: Final = "; every row has a cell for each column, empty or not"
 _FLOWING = re.compile(
     r"reading the stream registered as '\w+' failed: (?:[A-Z][\w ]*: )?(.*?)\. Detail: Python", re.DOTALL
 )
@@ -116,11 +117,15 @@ def _reason(described: str, error: Exception) -> str:
     text = str(error)
     if "GZIP" in text:
         return f"{described} {_CUT_OFF}"
+    if "Not a gzipped file" in text:
+        return f"{described} is not compressed; take .gz off its name"
+    if "Parquet magic bytes" in text:
+        return f"{described} is no Parquet file; name it by what it is, such as .csv, or write it anew"
     line = _LINE.search(text)
     where = f"{described}, line {line[1]}" if line else described
     columns = _COLUMNS.search(text)
     if columns:
-        more = _IN_QUOTES if int(columns[2]) > int(columns[1]) else ""
+        more = _IN_QUOTES if int(columns[2]) > int(columns[1]) else _ALL_CELLS
         return f"{where}: the header has {columns[1]} columns, but this row has {columns[2]}{more}"
     if "unterminated quote" in text:
         return f'{where}: a cell that begins with " does not end with one; a " inside a cell is written ""'
