@@ -38,7 +38,7 @@ def number_mask(column: NumberColumn, name: Name, sign: str, literal: Literal) -
     """
     number = literal.value
     if isinstance(number, str):
-        advice = "remove the quotes" if is_number(number) else "compare it with a number"
+        advice = "remove the quotes" if is_number(number) else "compare it with a number, without quotes"
         raise PredicateError(f"{shown(str(name))} holds numbers, found a text", literal.offset, advice)
     if column.cells is not None:
         return _cell_mask(column, sign, number, literal.offset)

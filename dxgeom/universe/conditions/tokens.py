@@ -56,7 +56,7 @@ _OF_SQL: Final = {
     ">": "write != where two values differ",
     ",": "a decimal has a point, as in 2.5; several values are a list, as in [1, 2]",
 }
-_MONTH: Final = re.compile(r"-[0-9]{1,2}")
+_MONTH: Final = re.compile(r"-[01][0-9]")
 _DAY: Final = "put a day in quotes, as in '2024-02-29'"
 _COMPARED: Final = "compare it; 'count: true' counts all records, 'marginal: column' those of each of its values"
 
@@ -93,7 +93,7 @@ def _hint(text: str, at: int) -> str:
 def misplaced(token: Token, wanted: str) -> str:
     """What to do about a token that stands where another is ``wanted``."""
     if token.kind == "number" and token.text[0] in "+-":
-        return _DAY if _MONTH.fullmatch(token.text) else COMPUTED
+        return _DAY if wanted.startswith("'and'") and _MONTH.fullmatch(token.text) else COMPUTED
     if wanted == "'['":
         return _LIST
     if token.kind == "end" and wanted == "')'":

@@ -309,7 +309,7 @@ IN_THEIR_TABLES: Final[dict[str, Row]] = {
     ),
     "an array of words": (
         lambda: release(np.array([["F", "10"]])),
-        "holds counts",
+        "one row of 42 counts",
         "holds words",
         "this array",
         "make a data frame",

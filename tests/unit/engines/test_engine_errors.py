@@ -27,6 +27,7 @@ UNIVERSE = Universe(
         RangeAttribute("age", Fraction(17), Fraction(90), Fraction(1)),
     )
 )
+ALL_CELLS = "every row has a cell for each column, empty or not"
 FRAME = pd.DataFrame({"native": ["Yes", "No"], "age": [17, 90]})
 
 
@@ -77,7 +78,7 @@ def test_one_short_row_in_a_million_is_named(tmp_path: Path, options: dict[str, 
     lines = ["native,age,n", *["No,20,1"] * 10**6]
     lines[900_000] = "No,20"
     path = written(tmp_path, "\n".join(lines))
-    assert message(path, **options).endswith("line 900001: the header has 3 columns, but this row has 2")
+    assert message(path, **options).endswith("line 900001: the header has 3 columns, but this row has 2; " + ALL_CELLS)
 
 
 def test_at_most_five_examples_are_shown_and_rows_that_are_right_never() -> None:
@@ -107,7 +108,8 @@ def test_a_file_whose_every_row_is_dropped_is_refused() -> None:
 def test_a_missing_column_is_named_with_the_columns_found_and_the_nearest() -> None:
     text = message(FRAME.rename(columns={"native": "Native"}))
     assert text == (
-        "the table has no column named 'native' (did you mean 'Native'?); the columns found are 'Native', 'age'"
+        "the table has no column named 'native' (did you mean 'Native'?); the columns found are 'Native', 'age'; "
+        "an attribute whose column has another name says so in the policy, from: that name"
     )
 
 
