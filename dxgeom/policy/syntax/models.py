@@ -187,18 +187,18 @@ _NEIGHBOURS: Final = "the rules say it; of a person who is there or not, write a
 _WHAT_VALUES: Final = "leave it out: its other keys say what its values are"
 OF_OTHER_LANGUAGES: Final[dict[str, dict[str, str]]] = {
     "policy": {
-        "attributes": "indent it, below 'universe:'",
+        "attributes": "indent it by two spaces",
         "epsilon": "indent it, below a rule; what all releases may spend is 'budget: 2'",
         "change": "indent it, below 'rules:', behind a dash and a space",
         "delta": "leave it out, or write 'privacy: concentrated'",
         "version": "leave it out",
         "queries": "queries are asked in a file of their own, which is named after the policy",
-        **dict.fromkeys(("columns", "fields"), "write 'attributes:', below 'universe:'"),
+        **dict.fromkeys(("columns", "fields"), "write 'attributes:', and indent it by two spaces"),
         **dict.fromkeys(("neighbors", "neighbours", "adjacency"), _NEIGHBOURS),
     },
     "universe": {
         **dict.fromkeys(("columns", "fields", "variables"), "write 'attributes:'"),
-        **dict.fromkeys(("rules", "budget", "people", "reading"), "begin it where 'universe' begins"),
+        **dict.fromkeys(("rules", "budget", "people", "reading"), "begin it at the left, without spaces"),
     },
     "rule": {
         **dict.fromkeys(("attribute", "attributes", "column", "columns", "field"), "write 'change: [one, other]'"),

@@ -36,13 +36,13 @@ def said(*words: str) -> Callable[[], Any]:
 
 
 IN_THEIR_POLICIES: Final[dict[str, Row]] = {
-    "rules below universe": (edited("rules:", "  rules:"), "not known here", "'rules'", ":6:3", "begin it where"),
+    "rules below universe": (edited("rules:", "  rules:"), "not known here", "'rules'", ":6:3", "begin it at the left"),
     "attributes at the top": (
         edited("  attributes:", "attributes:"),
         "not known here",
         "'attributes'",
         ":3:1",
-        "indent it, below 'universe:'",
+        "indent it by two spaces",
     ),
     "a dash without a space": (
         edited("- change", "-change"),
