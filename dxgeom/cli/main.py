@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from dxgeom.cli.options import Command
+from dxgeom.cli.options import Command, Commands
 from dxgeom.cli.terminal import Outcome, hang_doors, print_error, unshown
 
 HELP = """Private answers where not everything is equally sensitive.
@@ -49,6 +49,7 @@ def application(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         help=HELP,
         no_args_is_help=True,
         add_completion=True,
+        cls=Commands,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast, final
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from dxgeom.errors import UnsupportedCombination
 
@@ -280,15 +280,46 @@ _USAGE: Final = cast("type[Exception]", typer.BadParameter.__mro__[1])
 """What the command line raises of its own: an option that it does not have, a value that does not fit."""
 
 _MEANT: Final = {
-    **dict.fromkeys(("--epsilon", "--eps", "--budget"), "--spend"),
+    **dict.fromkeys(("--epsilon", "--eps", "--budget", "-e", "-s"), "--spend"),
     **dict.fromkeys(("--seed", "--random-seed", "--random-state"), "--rehearse"),
-    **dict.fromkeys(("--out", "--target", "--html"), "--output"),
+    **dict.fromkeys(("--out", "--target", "--html", "-o"), "--output"),
 }
 _WHY: Final = {
     "--spend": "a release spends a part of the budget, and the policy's rules say which epsilon that is",
     "--rehearse": "what is released is drawn from the system's randomness; a rehearsal is for trying",
     "--output": "the file that is written is named by it",
 }
+_INSTEAD: Final = {
+    "--delta": "leave it out: the policy says which privacy, 'privacy: pure' or 'privacy: concentrated'",
+    **dict.fromkeys(("--table", "--data"), "name it without one, as in dxgeom release POLICY TABLE QUERIES"),
+    **dict.fromkeys(("--queries", "--query"), "name it without one, as in dxgeom plan POLICY QUERIES"),
+    "--plan": "a plan file is named in the place of the policy",
+    "-l": "options of several letters have two dashes, as in --ledger",
+}
+"""What to do about options that no command has, or another one."""
+_NO_NUMBER: Final = "Input should be a valid integer, unable to parse string as an integer"
+
+
+_OTHER_COMMANDS: Final = {
+    **dict.fromkeys(("validate", "lint", "test"), "dxgeom check POLICY"),
+    **dict.fromkeys(("run", "query", "ask"), "dxgeom release POLICY TABLE QUERIES --ledger FILE --spend S"),
+    **dict.fromkeys(("budget", "status"), "dxgeom ledger show FILE"),
+    **dict.fromkeys(("new", "start", "create"), "dxgeom init TABLE"),
+    "help": "dxgeom --help",
+    "version": "dxgeom --version",
+}
+"""Commands of other tools, and what is written here."""
+
+
+@final
+class Commands(TyperGroup):
+    """The commands, which answers those of other tools with its own."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Raises: typer's usage errors, said plainly."""
+        if args and args[0] in _OTHER_COMMANDS:
+            ctx.fail(f"No such command '{args[0]}'; write {_OTHER_COMMANDS[args[0]]}")
+        return super().resolve_command(ctx, args)
 
 
 @final
@@ -302,7 +333,10 @@ class Command(TyperCommand):
         except _USAGE as error:
             known = {option for parameter in self.params for option in parameter.opts}
             said = str(error.message)  # type: ignore[attr-defined]
-            error.message = plainly(said, getattr(error, "option_name", None), known)  # type: ignore[attr-defined]
+            told = plainly(said, getattr(error, "option_name", None), known)
+            error.message = told  # type: ignore[attr-defined]
+            if told != said and hasattr(error, "possibilities"):
+                error.possibilities = None
             raise
 
 
@@ -317,4 +351,8 @@ def plainly(message: str, option: str | None, known: set[str]) -> str:
     meant = _MEANT.get(option or "")
     if meant in known:
         return f"{message}; write {meant}: {_WHY[meant]}"
-    return message.removeprefix("Value error, ")
+    if option in _INSTEAD:
+        return f"{message}; {_INSTEAD[option]}"
+    if message.startswith("Got unexpected extra argument"):
+        return f"{message}; {'a table is named by --table' if '--table' in known else 'leave it out'}"
+    return message.removeprefix("Value error, ").replace(_NO_NUMBER, "a whole number is expected here, such as 1000")

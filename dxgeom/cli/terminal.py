@@ -285,7 +285,9 @@ def check_new(target: Path) -> None:
     if target.exists():
         raise DataError(f"'{target}' exists and is not overwritten; name a new file")
     if not target.parent.is_dir():
-        raise DataError(f"the folder of '{target}' does not exist")
+        raise DataError(f"the folder of '{target}' does not exist; create it first")
+    if target.suffix.lower() in (".xlsx", ".xls", ".ods"):
+        raise DataError(f"'{target}' would be no workbook, and none is written here: give it another ending")
 
 
 @contextmanager

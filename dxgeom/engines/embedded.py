@@ -213,6 +213,11 @@ def file_of(table: str | Path, form: FileForm = PLAIN) -> str:
     """What messages call the file, the folder or the pattern. Raises: DataError for what is no table by its path."""
     if has_scheme(table, "sqlite"):
         return file_of_sqlite(str(table))[1].described
+    if "\n" in str(table):
+        raise DataError(
+            "a file's name has one line, and this is a text of several: make a data frame of it, "
+            "pandas.read_csv(io.StringIO(text))"
+        )
     path = Path(table)
     described = f"'{table}'"
     with plain_errors(described):
@@ -249,7 +254,8 @@ def _looked_in(path: Path) -> str:
     try:
         folder = path.parent.resolve()
         if not folder.is_dir():
-            return f": there is no folder {folder} to look in"
+            home = "; '~' is no folder here: write the whole path" if path.parts[0] == "~" else ""
+            return f": there is no folder {folder} to look in{home}"
         alike = nearest(path.name, [one.name for one in islice(folder.iterdir(), _MOST_COMPARED)])
     except (OSError, RuntimeError):
         return ""

@@ -72,6 +72,12 @@ def backend_of(table: Any) -> str | None:
         return None
 
 
+def _as_a_frame(table: Any) -> str:
+    if hasattr(table, "to_frame"):
+        return ": its to_frame() makes a table of it"
+    return ": name the file itself" if hasattr(table, "read") else ""
+
+
 def names_of_frame(table: Any) -> tuple[str, ...]:
     """The column names of a table in memory, or of one that flows by; no row is fetched for them where they are known.
 
@@ -93,7 +99,7 @@ def names_of_frame(table: Any) -> tuple[str, ...]:
         return tuple(pa.table(table).schema.names)
     raise DataError(
         "a table is the path of a file, a pandas or polars DataFrame, an Arrow table, or an array of counts; "
-        f"found {type(table).__name__}"
+        f"found {type(table).__name__}{_as_a_frame(table)}"
     )
 
 

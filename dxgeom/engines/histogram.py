@@ -219,9 +219,10 @@ def histogram_of_counts(counts: Any, size: int, absent: int | None = None) -> Hi
     if absent is not None and array.shape == (size - 1,):
         array = np.insert(array, absent, 0)
     if array.shape != (size,):
+        words = "it holds words, make a data frame of it, with column names" if array.dtype.kind in "OSU" else ""
         raise DataError(
             f"a histogram for this policy is one row of {size} counts; this array has shape {array.shape}: "
-            "give a count for each possible record, in their order"
+            f"{words or 'give a count for each possible record, in their order'}"
         )
     if array.dtype.kind not in "iu":
         raise DataError(

@@ -96,8 +96,11 @@ def located(
     missing = [name for name in wanted if name not in found]
     if missing:
         there = [name for name in missing if name in index]
+        elsewhere = "; an attribute whose column has another name says so in the policy, from: that name"
         hint = f"; there is {' and '.join(map(repr, there))} in the index: use table.reset_index()" if there else ""
-        raise DataError("; ".join(_missing(name, found, described) for name in missing) + _listing(found) + hint)
+        raise DataError(
+            "; ".join(_missing(name, found, described) for name in missing) + _listing(found) + (hint or elsewhere)
+        )
     return tuple(found.index(name) for name in wanted)
 
 

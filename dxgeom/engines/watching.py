@@ -119,6 +119,10 @@ def _reason(described: str, error: Exception) -> str:
     text = str(error)
     if "GZIP" in text:
         return f"{described} {_CUT_OFF}"
+    if "Not a gzipped file" in text:
+        return f"{described} is not compressed; take .gz off its name"
+    if "Parquet magic bytes" in text:
+        return f"{described} is no Parquet file; name it by what it is, such as .csv, or write it anew"
     line = _LINE.search(text)
     where = f"{described}, line {line[1]}" if line else described
     columns = _COLUMNS.search(text)

@@ -15,6 +15,7 @@ from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, plac
 from dxgeom.queries.weights import SummedNumbers, TooFine, integers_over_unit
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain
 from dxgeom.universe.conditions.stepped import stands_for_more, stepped_columns
+from dxgeom.universe.conditions.tokens import COMPUTED
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
 from dxgeom.universe.selections import evaluate, find_column
@@ -25,6 +26,8 @@ from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.groups import Groups, cut_groups, groups_of_column
 
 _COUNTED: Final = "count the records with each word, or make the attribute a range or bins"
+_DATED: Final = "ask for 'median: column' of it, or make the attribute a range, such as of days since a first one"
+_ALWAYS_0: Final = "the answer would always be 0: compare with values that the policy has, or leave it out"
 EVERYBODY: Final = tabulated((), np.ones(1, dtype=np.int64))
 """Weight 1 for every record."""
 _NOTHING: Final = tabulated((), np.zeros(1, dtype=np.int64))
@@ -60,7 +63,7 @@ class ColumnReader:
             self.note("DX202", span, error.message, error.advice)
             return None
         if not chosen.mask.any():
-            self.note("DX202", node.span, "no possible record satisfies this condition", "the answer would always be 0")
+            self.note("DX202", node.span, "no possible record satisfies this condition", _ALWAYS_0)
             return None
         self.stepped.extend(stepped_columns(predicate, self.universe))
         return tabulated(chosen.axes, chosen.mask[None])
@@ -81,7 +84,8 @@ class ColumnReader:
             qualified = dot and attribute in self.universe.names
             return find_column(self.universe, Name(column, attribute, 0) if qualified else whole)
         except PredicateError as error:
-            self.note("DX201", node.span, error.message, error.advice)
+            advice = COMPUTED if set("*/+") & set(node.text) else error.advice
+            self.note("DX201", node.span, error.message, advice)
             return None
 
     def numbers(self, node: Node) -> SummedNumbers | None:
@@ -108,7 +112,8 @@ class ColumnReader:
             return None
         axis, column = found
         if isinstance(column, TextColumn):
-            self.note("DX201", node.span, f"{shown(column.name)} holds words; only numbers can be added up", _COUNTED)
+            holds, advice = ("dates", _DATED) if column.dates else ("words", _COUNTED)
+            self.note("DX201", node.span, f"{shown(column.name)} holds {holds}; only numbers can be added up", advice)
             return None
         return axis, column
 

@@ -12,7 +12,7 @@ from dxgeom.errors import TooLarge
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, as_data, key_span_at, kind_of, node_at
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.grouping import by_groups
-from dxgeom.queries.query_kind import NOT_A_WORD, NamedSyntax, QueryKind, one_line
+from dxgeom.queries.query_kind import NOT_A_WORD, ONE_EACH, NamedSyntax, QueryKind, one_line
 from dxgeom.queries.syntax import KINDS, QUERY_KINDS, WORDS_OF_A_QUERY, instead_of, kinds_with
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.quantile_queries import AskedQuantiles
@@ -135,11 +135,16 @@ class QueryReader:
                 return "DX107"
             case str(code) if code == NOT_A_WORD:
                 span, code = value.span, "DX108"
-                message, advice = f"{shown(key)} is a single word or condition", ""
+                message, advice = f"{shown(key)} is a single word or condition", ONE_EACH
             case code:
                 span, message, advice = value.span, problem["msg"], str(context.get("advice", ""))
         self.columns.note(code, span, message, advice)
         return str(code)
+
+
+def _instead(key: str, kind: QueryKind) -> str:
+    itself = "write the condition itself, as in 'count: age >= 65'"
+    return itself if (key, kind.word) == ("where", "count") else "leave it out"
 
 
 def _out_of_place(kind: QueryKind, key: str) -> tuple[str, str, str]:
@@ -148,7 +153,8 @@ def _out_of_place(kind: QueryKind, key: str) -> tuple[str, str, str]:
     others = kinds_with(key)
     if not others:
         return "DX105", f"the key {shown(key)} is not known here", instead_of(key, WORDS_OF_A_QUERY)
-    return "DX200", f"'{key}' goes with {', '.join(others[:-1])} and {others[-1]}, not with {kind.word}", ""
+    message = f"'{key}' goes with {', '.join(others[:-1])} and {others[-1]}, not with {kind.word}"
+    return "DX200", message, _instead(key, kind)
 
 
 def _named(made: AskedQueries, name: str | None, kind: QueryKind, value: Node) -> AskedQueries:

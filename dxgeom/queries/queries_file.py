@@ -17,6 +17,7 @@ from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.one_file import queries_listed
+from dxgeom.queries.query_kind import LIST_THEM
 from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.tasks.grammar import tasks_listed
 from dxgeom.queries.tasks.task_kind import TaskReader
@@ -34,6 +35,7 @@ _MOST_RECORDS: Final = 2**53
 _QUERIES: Final = Language("queries", "dx.queries_from_dict", "matrix", QueryError)
 Asked: TypeAlias = Counts | QuantileQueries | Tasks
 """What a queries file asks for: counts and sums, however they are kept, quantiles, or several tasks."""
+_RECORDS: Final = "write it as 1000, without separators"
 _BEGIN: Final = "begin with 'queries:' and list the queries below"
 
 
@@ -182,7 +184,7 @@ def _entries(root: Node, mistakes: Mistakes) -> tuple[str, tuple[Node, ...]]:
     key = listed[0].text
     if not isinstance(listed[1], Sequence) or not listed[1].items:
         one = "query" if key == "queries" else "task"
-        mistakes.add("DX108", listed[0].span, f"'{key}' is a list with at least one {one}")
+        mistakes.add("DX108", listed[0].span, f"'{key}' is a list with at least one {one}", LIST_THEM)
         return key, ()
     return key, listed[1].items
 
@@ -198,7 +200,7 @@ def _records(root: Node | None, given: int | None, mistakes: Mistakes) -> int | 
         return given
     stated = _whole(entry[1])
     if stated is None:
-        mistakes.add("DX205", entry[1].span, "'records' is a positive whole number", "write it without separators")
+        mistakes.add("DX205", entry[1].span, "'records' is a positive whole number", _RECORDS)
     elif given is not None and given != stated:
         mistakes.add("DX205", entry[1].span, f"the file says {stated:,} records, the caller says {given:,}")
     return stated

@@ -23,6 +23,8 @@ WORD: Final[dict[str, Any]] = {"type": ["string", "number", "boolean"]}
 """A word may look like a number or a truth value to an editor; here ``No`` and ``010`` are words."""
 SEVERAL_WORDS: Final[dict[str, Any]] = {"anyOf": [WORD, {"type": "array", "items": WORD, "minItems": 1}]}
 NOT_A_WORD: Final = "not_a_word"
+ONE_EACH: Final = "write one query for each"
+LIST_THEM: Final = "begin each with a dash and a space, as in '- count: age >= 65'"
 STRICT: Final = ConfigDict(extra="forbid", frozen=True)
 
 

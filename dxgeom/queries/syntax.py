@@ -53,6 +53,11 @@ OF_OTHER_LANGUAGES: Final[dict[str, str]] = {
     ),
     **dict.fromkeys(("percentile", "percentiles"), "write 'quantiles: column' with 'at: [0.25, 0.75]'"),
     **dict.fromkeys(("cdf", "cumulative"), "write 'prefixes: column'"),
+    **dict.fromkeys(("as", "alias"), "write 'name: its name' beside it"),
+    **dict.fromkeys(("ratio", "rate", "proportion", "percent", "percentage"), "write 'share: age >= 65'"),
+    **dict.fromkeys(
+        ("fit", "regression", "ols"), "write a task, 'tasks: [{name: line, fit: {linear: one, by: [other]}}]'"
+    ),
     "epsilon": "the policy's rules say which epsilon; a release spends a part of its budget, --spend or spend=",
     "seed": "what is released is drawn from the system's randomness; a rehearsal is for trying, --rehearse",
 }

@@ -49,6 +49,15 @@ def exact(text: str) -> Fraction:
     return Fraction(-above if sign == "-" else above, below)
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number, exactly."""
+    try:
+        exact(text)
+    except NotANumber:
+        return False
+    return True
+
+
 def acceptable(number: Fraction | int) -> bool:
     """Whether an amount is positive, and within what numbers are accepted: 1e-30 … 1e30."""
     return SMALLEST <= number <= LARGEST

@@ -292,4 +292,4 @@ class _Parser:
     def _unexpected(self, wanted: str) -> PredicateError:
         token = self._token
         found = token.text if token.kind == "end" else shown(token.text)
-        return PredicateError(f"expected {wanted}, found {found}", token.offset, misplaced(token))
+        return PredicateError(f"expected {wanted}, found {found}", token.offset, misplaced(token, wanted))

@@ -12,6 +12,8 @@ from dxgeom.queries.queries_file import parse_queries
 
 FOLDER = Path(__file__).parent / "queries"
 POLICY = FOLDER / "policy.yaml"
+SAID_IN_THE_MESSAGE = {"DX108", "DX201", "DX202", "DX210"}
+"""Codes some of whose messages end with what is right."""
 WRONG = sorted(path for path in FOLDER.glob("*.yaml") if path != POLICY)
 
 
@@ -20,6 +22,7 @@ def test_wrong_queries_get_the_messages_written_beside_them(queries):
     with pytest.raises(QueryError) as caught:
         parse_queries(queries.read_text(encoding="utf-8"), load_policy(POLICY), file=queries.name, folder=FOLDER)
     assert str(caught.value) + "\n" == queries.with_suffix(".txt").read_text(encoding="utf-8")
+    assert all(one.advice or one.code in SAID_IN_THE_MESSAGE for one in caught.value.diagnostics)
 
 
 def test_no_wrong_queries_are_without_messages():

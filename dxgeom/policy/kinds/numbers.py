@@ -165,6 +165,7 @@ class BinsKind(AttributeKind[BinsSyntax, BinnedAttribute]):
     key: ClassVar[str] = "bins"
     noun: ClassVar[str] = "bins"
     form: ClassVar[str] = "{bins}"
+    example: ClassVar[str] = "write {bins: [0, 18, 65, 120]}"
     syntax = BinsSyntax
     makes = BinnedAttribute
 

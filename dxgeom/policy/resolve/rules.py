@@ -238,7 +238,8 @@ class _Context:
             span = self.tree.span("rules", self.number, *path, place)
             if name not in known:
                 message = f"there is no attribute {shown(name)}"
-                self.mistakes.add("DX132", span, message, did_you_mean(name, known))
+                listed = f"write [{name.strip('()[]')}]" if "," in name else ""
+                self.mistakes.add("DX132", span, message, listed or did_you_mean(name, known))
             elif name in seen:
                 message = f"the attribute {shown(name)} is listed twice in this rule"
                 self.mistakes.add("DX137", span, message, "remove one of them")

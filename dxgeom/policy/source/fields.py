@@ -16,7 +16,7 @@ from dxgeom.universe.dates import iso_date
 from dxgeom.universe.decimals import NotANumber, exact
 
 _LONGEST: Final = 64
-_LENGTH = re.compile(r"(\S+?)\s*([A-Za-z]*)", re.ASCII)
+_LENGTH = re.compile(r"([^A-Za-z\s]\S*?)\s*([A-Za-z]*)", re.ASCII)
 
 Unit: TypeAlias = Literal["", "m", "km", "step", "day"]
 UNITS: Final[dict[str, Unit]] = {
@@ -61,6 +61,7 @@ def length(text: str) -> Length:
 
 
 _DECIMAL: Final = "write a plain decimal such as 5 or 0.25"
+_DATED: Final = "days are written {dates: [2024-01-01, 2024-12-31], step: 7}"
 THE_LIST: Final = "the list of edges"
 """What messages call edges that a policy lists itself."""
 _ENDS: Final = 2
@@ -81,6 +82,7 @@ def exact_field(value: Any, advice: str = _DECIMAL) -> Fraction:
     try:
         return exact(str(value))
     except NotANumber as error:
+        advice = _DATED if iso_date(str(value)) else advice
         raise wrong_field("DX109", str(error), advice) from error
 
 

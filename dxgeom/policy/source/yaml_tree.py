@@ -59,6 +59,17 @@ def glued(line: str) -> tuple[int, str, str] | None:
 MAX_DEPTH = 20
 MAX_NODES = 50_000
 _NO_KEY: Final = "could not find expected ':'"
+_NO_END: Final = "found unexpected end of stream"
+_REMEDIES: Final = {
+    "\\t": "indent with spaces, not with tabs",
+    "quote is not closed": "close it behind the word that it begins",
+    _NO_KEY: "a key is written with a colon and a space behind it, as in 'epsilon: 0.5'",
+    "mapping values are not allowed": "put a text that has a colon and a space in quotes, or mend the indentation",
+    "expected <block end>": "begin keys of one mapping below each other, and what a list has with a dash and a space",
+    "alphabetic or numeric character": "put a word that begins with * or & in quotes",
+    "expected the node content": "something is missing before this sign: write it, or remove the sign",
+}
+"""What to do about what YAML's reader says, by a part of it."""
 _LONGEST_KEY: Final = 1000
 _SAID_FREELY: Final = ("about",)
 """Keys whose values are sentences for readers: any letters are meant there."""
@@ -131,11 +142,14 @@ def read_tree(mistakes: Mistakes, begin: str = "begin with 'policy: a name'") ->
 def _note_not_yaml(error: MarkedYAMLError, mistakes: Mistakes) -> None:
     """At the place where the reader gave up; of a line that was to be a key, at this line and not at the next."""
     problem = str(error.problem or error.context or "it cannot be read").strip().splitlines()[0]
-    begun = error.context_mark if problem == _NO_KEY else None
+    quoted = problem == _NO_END and "quoted" in str(error.context)
+    begun = error.context_mark if problem == _NO_KEY or quoted else None
     mark = begun or error.problem_mark or error.context_mark
     offset = min(mark.index if mark is not None else 0, len(mistakes.text.content))
     found, start = None, 0
-    if begun is not None:
+    if quoted:
+        problem = "this quote is not closed"
+    elif begun is not None:
         start = offset - mistakes.text.position(offset)[1] + 1
         found = glued(mistakes.text.content[start : start + _LONGEST_KEY].partition("\n")[0])
     if found is None:
@@ -146,8 +160,9 @@ def _note_not_yaml(error: MarkedYAMLError, mistakes: Mistakes) -> None:
 
 
 def _advice(problem: str) -> str:
-    if "\\t" in problem:
-        return "indent with spaces, not with tabs"
+    for part, advice in _REMEDIES.items():
+        if part in problem:
+            return advice
     return "look for a missing bracket, quote, colon or indentation here or just before"
 
 

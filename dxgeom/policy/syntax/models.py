@@ -183,6 +183,41 @@ HERE: Final[dict[str, str]] = {
 }
 """What this version's language has in each of these places."""
 
+_NEIGHBOURS: Final = "the rules say it; of a person who is there or not, write a rule with 'presence: true'"
+_WHAT_VALUES: Final = "leave it out: its other keys say what its values are"
+OF_OTHER_LANGUAGES: Final[dict[str, dict[str, str]]] = {
+    "policy": {
+        "attributes": "indent it by two spaces",
+        "epsilon": "indent it, below a rule; what all releases may spend is 'budget: 2'",
+        "change": "indent it, below 'rules:', behind a dash and a space",
+        "delta": "leave it out, or write 'privacy: concentrated'",
+        "version": "leave it out",
+        "queries": "queries are asked in a file of their own, which is named after the policy",
+        **dict.fromkeys(("columns", "fields"), "write 'attributes:', and indent it by two spaces"),
+        **dict.fromkeys(("neighbors", "neighbours", "adjacency"), _NEIGHBOURS),
+    },
+    "universe": {
+        **dict.fromkeys(("columns", "fields", "variables"), "write 'attributes:'"),
+        **dict.fromkeys(("rules", "budget", "people", "reading"), "begin it at the left, without spaces"),
+    },
+    "rule": {
+        **dict.fromkeys(("attribute", "attributes", "column", "columns", "field"), "write 'change: [one, other]'"),
+        "ε": "write 'epsilon: 0.5'",
+        "delta": "leave it out; the other kind is 'privacy: concentrated', beside 'rules'",
+        "sensitivity": "leave it out: it follows from the rules",
+    },
+    "attribute": dict.fromkeys(("type", "kind", "dtype"), _WHAT_VALUES),
+    "people": {
+        **dict.fromkeys(("id", "key"), "write 'column: patient'"),
+        **dict.fromkeys(("max", "limit", "rows"), "write 'count: rows, at_most: 5'"),
+    },
+    "reading": {
+        **dict.fromkeys(("sep", "delimiter", "delim"), 'write separator: ";"'),
+        **dict.fromkeys(("na", "na_values", "null", "nulls"), "write missing: [NA]"),
+    },
+}
+"""Words that newcomers bring from elsewhere, or to the wrong place, and what to write, by the place."""
+
 WRITTEN: Final[dict[str, str]] = {
     "together": "write 'together: true', or leave it out",
     "measure": "write 'measure: max', or leave it out",

@@ -27,6 +27,7 @@ from dxgeom.policy.source.yaml_tree import (
 )
 from dxgeom.policy.syntax.models import (
     HERE,
+    OF_OTHER_LANGUAGES,
     WRITTEN,
     DatasetSyntax,
     PeopleSyntax,
@@ -38,6 +39,8 @@ from dxgeom.policy.syntax.models import (
 from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
 from dxgeom.universe.wording import did_you_mean, shown
 
+_KINDS: Final = frozenset(kind.key for kind in ATTRIBUTE_KINDS)
+_RANGE: Final = next(kind.example for kind in ATTRIBUTE_KINDS if kind.key == "range")
 _TAGGED: Final = tuple((kind.key,) for kind in RULE_KINDS if kind.tagged)
 
 
@@ -68,7 +71,10 @@ def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> N
                 message = f"{name}found {kind_of(node)}, expected a mapping or a column's name"
                 mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
             case "too_long" | "too_short":
-                mistakes.add("DX108", span_at(root, path), f"{name}{problem['msg'].lower()}", HERE[_place(path)])
+                context = problem.get("ctx", {})
+                wanted = context.get("max_length", context.get("min_length"))
+                message = f"{name}{wanted} entries are expected here, found {context.get('actual_length')}"
+                mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
             case "literal_error":
                 wanted = str(problem.get("ctx", {}).get("expected", ""))
                 message = f"{name}{wanted} is expected here, found {kind_of(node)}"
@@ -104,6 +110,10 @@ def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
             return WRITTEN[key]
         case (("universe" | "dataset" | "people" | "reading") as part,):
             return HERE[str(part)]
+        case ("rules",):
+            return "write 'rules:', below it '- change: age', and below that 'epsilon: 0.5'"
+        case ("privacy" | "unconnected",):
+            return "write that, or leave the key out"
         case _:
             return HERE[_place(path)]
 
@@ -152,8 +162,9 @@ def report_unknown_key(root: Node, path: Path, place: str, known: tuple[str, ...
     span = key_span_at(root, path)
     inside = place == "rule" and word in SecretsSyntax.model_fields and word not in known
     advice = WRITTEN["secrets"] if inside else did_you_mean(word, known)
-    if place == "policy" and word == "queries":
-        advice = "queries are asked in a file of their own, which is named after the policy"
+    if place == "attribute" and word in _KINDS:
+        advice = "keep the one key that says what its values are"
+    advice = OF_OTHER_LANGUAGES.get(place, {}).get(word.lower(), advice) or "leave it out"
     mistakes.add("DX105", span, f"the key {shown(word)} is not known here", advice)
 
 
@@ -161,12 +172,18 @@ def _report_attribute(root: Node, path: Path, mistakes: Mistakes) -> None:
     node = node_at(root, path)
     name = shown(str(path[-1]))
     if not isinstance(node, Mapping) or kind_by_key({key.text: value for key, value in node.entries}) is not None:
-        mistakes.add("DX108", span_at(root, path), f"attribute {name}: found {kind_of(node)}", HERE["attribute"])
+        words = node.text if isinstance(node, Scalar) and "," in node.text else ""
+        advice = f"write [{words}]" if words else HERE["attribute"]
+        mistakes.add("DX108", span_at(root, path), f"attribute {name}: found {kind_of(node)}", advice)
         return
     known = tuple(kind.key for kind in ATTRIBUTE_KINDS if kind is not WORDS)
     first = node.entries[0][0] if node.entries else None
     slip = did_you_mean(first.text, known) if first else ""
     advice = slip if slip.startswith("did you mean") else HERE["attribute"]
+    if node.entries and all(isinstance(value, Scalar) and value.plain and not value.text for _, value in node.entries):
+        advice = f"a list stands in square brackets: write [{', '.join(key.text for key, _ in node.entries)}]"
+    elif {key.text.lower() for key, _ in node.entries} & {"min", "max"}:
+        advice = _RANGE
     where = first.span if first else node.span
     mistakes.add("DX105", where, f"attribute {name}: none of its keys says what its values are", advice)
 

@@ -15,7 +15,7 @@ from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Sequence
 from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.one_file import queries_listed
-from dxgeom.queries.query_kind import Name
+from dxgeom.queries.query_kind import LIST_THEM, Name
 from dxgeom.queries.tasks.well_formed import well_formed
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.queries import LinearQueries
@@ -108,7 +108,7 @@ class TaskReader:
     def listed(self, node: Node, what: str) -> Any:
         """The queries of a list; None where a mistake was noted."""
         if not isinstance(node, Sequence) or not node.items:
-            self.note("DX108", node.span, f"'{what}' is a list with at least one query")
+            self.note("DX108", node.span, f"'{what}' is a list with at least one query", LIST_THEM)
             return None
         return queries_listed(node.items, self.queries, None)
 

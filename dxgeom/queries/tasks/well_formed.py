@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, as_data, key_span_at, kind_of, span_at
-from dxgeom.queries.query_kind import NOT_A_WORD
+from dxgeom.queries.query_kind import NOT_A_WORD, ONE_EACH
 from dxgeom.universe.wording import did_you_mean, shown
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -46,7 +46,7 @@ def _report(node: Mapping, problem: Any, what: str, known: tuple[str, ...], mist
         case "missing":
             mistakes.add("DX107", node.span, f"the key {shown(key)} is missing", f"{what} says it")
         case str(code) if code == NOT_A_WORD:
-            mistakes.add("DX108", span_at(node, (key,)), f"{shown(key)} is a single word or condition")
+            mistakes.add("DX108", span_at(node, (key,)), f"{shown(key)} is a single word or condition", ONE_EACH)
         case code:
             mistakes.add(str(code), span_at(node, (key,)), problem["msg"], str(context.get("advice", "")))
 

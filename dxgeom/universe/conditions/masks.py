@@ -15,9 +15,12 @@ from dxgeom.errors import PredicateError
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain
 from dxgeom.universe.dates import WEEKDAYS, DateAttribute, iso_date
+from dxgeom.universe.decimals import is_number
 from dxgeom.universe.predicates import DayPart, Literal, Name
 from dxgeom.universe.wording import did_you_mean, shown
 
+_A_DAY: Final = "write it as '2024-02-29' (year-month-day)"
+_IN_QUOTES: Final = "put the value in quotes"
 _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -35,7 +38,8 @@ def number_mask(column: NumberColumn, name: Name, sign: str, literal: Literal) -
     """
     number = literal.value
     if isinstance(number, str):
-        raise PredicateError(f"{shown(str(name))} holds numbers, found a text", literal.offset, "remove the quotes")
+        advice = "remove the quotes" if is_number(number) else "compare it with a number, without quotes"
+        raise PredicateError(f"{shown(str(name))} holds numbers, found a text", literal.offset, advice)
     if column.cells is not None:
         return _cell_mask(column, sign, number, literal.offset)
     if column.rounded or sign in ("==", "!="):
@@ -49,12 +53,11 @@ def text_mask(column: TextColumn, name: Name, sign: str, literal: Literal) -> ND
     Raises: PredicateError for a number, a word that no code has, or an order of words.
     """
     if not isinstance(literal.value, str):
-        raise PredicateError(
-            f"{shown(str(name))} holds words, found a number", literal.offset, "put the value in quotes"
-        )
+        holds, advice = ("dates", f"{_A_DAY}, or ask for year({name})") if column.dates else ("words", _IN_QUOTES)
+        raise PredicateError(f"{shown(str(name))} holds {holds}, found a number", literal.offset, advice)
     if column.dates:
         if iso_date(literal.value) is None:
-            advice = "write it as '2024-02-29' (year-month-day)"
+            advice = _A_DAY
             if literal.value in WEEKDAYS:
                 advice = f"write weekday({name}) {sign} {shown(literal.value)}"
             raise PredicateError(f"{shown(literal.value)} is not a date", literal.offset, advice)

@@ -28,14 +28,15 @@ _TOKEN = re.compile(
 )
 _KEYWORDS: Final = frozenset({"and", "or", "not", "in", "true"})
 DAY_PARTS: Final = ("year", "quarter", "month", "weekday")
-_COMPUTED: Final = (
+COMPUTED: Final = (
     "what is computed from columns is an attribute of the policy, such as 'total: {bins: [0, 10, 20], from: a + b}': "
-    "compare that one"
+    "name that one"
 )
+_LIST: Final = "write a list in square brackets, as in ['a', 'b']"
 _HINTS: Final = {
-    "+": _COMPUTED,
-    "*": _COMPUTED,
-    "/": _COMPUTED,
+    "+": COMPUTED,
+    "*": COMPUTED,
+    "/": COMPUTED,
     "=": "compare with ==",
     "&": "write 'and'",
     "|": "write 'or'",
@@ -43,6 +44,7 @@ _HINTS: Final = {
     "'": "close the quote",
     '"': "close the quote",
     "`": "close the backtick",
+    "{": _LIST,
     "-": "put names with other characters than letters, digits and _ in backticks",
     **dict.fromkeys("“”„‟«»‘’‚‛‹›", "typographic quotes are no quotes here: type plain ones"),
 }
@@ -52,7 +54,11 @@ _OF_SQL: Final = {
     "between": "write both ends, as in 18 <= age < 65",
     "null": "write 'is missing', or 'is not missing'",
     ">": "write != where two values differ",
+    ",": "a decimal has a point, as in 2.5; several values are a list, as in [1, 2]",
 }
+_MONTH: Final = re.compile(r"-[01][0-9]")
+_DAY: Final = "put a day in quotes, as in '2024-02-29'"
+_COMPARED: Final = "compare it; 'count: true' counts all records, 'marginal: column' those of each of its values"
 
 
 def tokens_of(text: str) -> list[Token]:
@@ -77,15 +83,23 @@ def tokens_of(text: str) -> list[Token]:
 
 def _hint(text: str, at: int) -> str:
     """What to do about a character that has no meaning; a minus between spaces is meant as arithmetic."""
+    if text.strip() == "*":
+        return "write 'count: true' to count all records"
     if text[at] == "=" and text[at + 1 : at + 2] in ("<", ">"):
         return f"write {text[at + 1]}="
-    return _COMPUTED if text[at] == "-" and text[max(at - 1, 0) : at + 2] == " - " else _HINTS.get(text[at], "")
+    return COMPUTED if text[at] == "-" and text[max(at - 1, 0) : at + 2] == " - " else _HINTS.get(text[at], "")
 
 
-def misplaced(token: Token) -> str:
-    """What to do about a token that does not belong where it stands."""
+def misplaced(token: Token, wanted: str) -> str:
+    """What to do about a token that stands where another is ``wanted``."""
     if token.kind == "number" and token.text[0] in "+-":
-        return _COMPUTED
+        return _DAY if wanted.startswith("'and'") and _MONTH.fullmatch(token.text) else COMPUTED
+    if wanted == "'['":
+        return _LIST
+    if token.kind == "end" and wanted == "')'":
+        return "close the parenthesis"
+    if token.kind == "end" and wanted.startswith("a comparison"):
+        return _COMPARED
     if token.text == "(":
         return f"days have {', '.join(f'{part}(…)' for part in DAY_PARTS)}; nothing else is worked out here"
     return _OF_SQL.get(token.text.lower(), "")

@@ -143,10 +143,10 @@ IN_POLICIES = {
     ),
     "no rules": Mistake(
         lambda: policy("rules:\n  - change: [sex, age]\n    epsilon: 0.5\n", ""),
-        "a policy has: policy",
-        "the key 'rules' is missing",
+        "is missing",
+        "the key 'rules'",
         "policy.yaml:1:1",
-        "rules, budget",
+        "write 'rules:'",
     ),
     "a file that is not there": Mistake(
         lambda: dx.load_policy("polcy.yaml"),

@@ -107,7 +107,8 @@ def test_a_file_whose_every_row_is_dropped_is_refused() -> None:
 def test_a_missing_column_is_named_with_the_columns_found_and_the_nearest() -> None:
     text = message(FRAME.rename(columns={"native": "Native"}))
     assert text == (
-        "the table has no column named 'native' (did you mean 'Native'?); the columns found are 'Native', 'age'"
+        "the table has no column named 'native' (did you mean 'Native'?); the columns found are 'Native', 'age'; "
+        "an attribute whose column has another name says so in the policy, from: that name"
     )
 
 

@@ -273,6 +273,8 @@ WRONG_OF_STAFF = [
     ("month(day) like '1'", 6, "a column stands before 'like'", ""),
     ("month(dya) == 3", 6, "no column 'dya'", "did you mean 'day'?"),
     ("month == 3", 0, "no column 'month'", ""),
+    ("day >= 2024", 7, "'day' holds dates, found a number", "year(day)"),
+    ("day >= 2024-03-01", 11, "found '-03'", "put a day in quotes"),
 ]
 
 
@@ -317,9 +319,10 @@ WRONG = [
     ("age = 5", 4, "'=' has no meaning here", "=="),
     ("age == 5 &", 9, "'&' has no meaning here", "'and'"),
     ("age == 5 and", 12, "found the end", ""),
-    ("age", 3, "expected a comparison", ""),
-    ("(age == 5", 9, "expected ')'", ""),
+    ("age", 3, "expected a comparison", "'count: true' counts all records"),
+    ("(age == 5", 9, "expected ')'", "close the parenthesis"),
     ("age == 5)", 8, "found ')'", ""),
+    ("age in (5, 10)", 7, "expected '['", "square brackets"),
     ("age in []", 8, "expected a column, a number or a quoted text", ""),
     ("age in [native]", 8, "a value is expected in this list", "quotes"),
     ("5 in [5]", 0, "a column stands before 'in'", ""),
