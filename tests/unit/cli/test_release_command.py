@@ -56,7 +56,7 @@ def test_the_csv_of_a_release_is_its_table(tmp_path: Path) -> None:
         assert float(row["low"]) < float(row["value"]) < float(row["high"])
     twice = CliRunner().invoke(app, arguments(tmp_path, table(tmp_path), "--format", "csv", "--consistent"))
     assert twice.exit_code == 2
-    assert "not as a table alone" in twice.stderr
+    assert "take --estimate for a table" in twice.stderr
 
 
 def test_releasing_beyond_the_budget_exits_with_3_and_leaves_the_ledger_as_it_was(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ def test_a_broken_compressed_or_parquet_file_is_refused(tmp_path: Path) -> None:
     whole = gzip.compress(b"native,age\n" + os.urandom(50_000).hex().encode())
     assert "is not compressed" in message(written(tmp_path, b"no gzip", "a.csv.gz"))
     assert "'" in message(written(tmp_path, whole[:-2000], "a.csv.gz"))
-    assert "cannot be read" in message(written(tmp_path, b"no parquet", "a.parquet"))
+    assert "is no Parquet file" in message(written(tmp_path, b"no parquet", "a.parquet"))
     pq.write_table(pa.table({"native": ["Yes"] * 10**4, "age": [20] * 10**4}), tmp_path / "b.parquet")
     content = bytearray((tmp_path / "b.parquet").read_bytes())
     content[4:60] = os.urandom(56)
