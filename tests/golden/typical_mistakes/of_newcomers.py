@@ -270,7 +270,7 @@ IN_THEIR_TABLES: Final[dict[str, Row]] = {
         "has 2 columns",
         "this row has 1",
         "line 4",
-        "a cell for each column",
+        "correct it, or take the line out",
     ),
     "a table that is not compressed": (
         released(DATA, "t.csv.gz"),

@@ -76,7 +76,7 @@ def test_days_are_compared_in_their_order(condition, codes):
         ("day < '2024-03-05'", "use 2024-03-04 or 2024-03-11"),
         ("day == '2024-01-01'", "use 2024-02-26"),
         ("day < 'March'", "is not a date"),
-        ("day < 5", "put the value in quotes"),
+        ("day < 5", "write it as"),
     ],
 )
 def test_a_day_between_the_values_is_refused(condition, message):
