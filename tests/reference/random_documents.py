@@ -138,12 +138,13 @@ RULES: dict[str, Drawn] = {
     "weight": st.just("weight"),
     "between": st.just("everything"),
     "presence": st.just(True),
+    "title": st.sampled_from(("Who is where", 7)),
 }
 WAYS = (
     ("epsilon",), ("epsilon",), ("epsilon", "per"), ("epsilon", "within"), ("epsilon", "within", "beyond"),
     ("values",), ("values", "otherwise"), ("individuals",), ("individuals", "otherwise"),
     ("secrets", "epsilon"), ("secrets", "weight"), ("together", "epsilon"), ("together", "epsilon", "per", "measure"),
-    ("secrets", "together", "epsilon"), ("epsilon", "weight"), ("epsilon", "otherwise"),
+    ("epsilon", "title"), ("secrets", "together", "epsilon"), ("epsilon", "weight"), ("epsilon", "otherwise"),
 )  # fmt: skip
 """The keys that say a bound, and a few that do not go together."""
 
@@ -215,6 +216,7 @@ MORE: dict[str, Drawn] = {
     | st.sampled_from(({"trim": True}, {"case": "fold"})),
     "title": st.sampled_from(("Visits of a spring", 7)),
     "about": st.just("who was where"),
+    "called": st.sampled_from(("patients", 7)),
     "budget": st.sampled_from((1, "2.5")),
     "privacy": st.sampled_from(("pure", "concentrated")),
     "people": PEOPLE,

@@ -20,6 +20,7 @@ from dxgeom.policy.source.fields import Length
 from dxgeom.policy.source.text import Folder, Language, Paths, PolicyText
 from dxgeom.policy.source.yaml_tree import MAX_DEPTH, MAX_NODES
 from dxgeom.policy.syntax.models import PolicySyntax, RuleSyntax, UniverseSyntax
+from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
 from dxgeom.universe.columns import plain
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -246,7 +247,11 @@ def _keys_written(model: BaseModel) -> dict[str, Any]:
     """The keys that were stated: of an attribute its values first, then where these are from, then the others."""
     last = [*AttributeKeys.model_fields] if isinstance(model, AttributeKeys) else []
     known = [key for key in type(model).model_fields if key not in last] + sorted(last, key=lambda key: key != "from")
-    return {key: getattr(model, key) for key in known if key in model.model_fields_set}
+    found = {key: getattr(model, key) for key in known if key in model.model_fields_set}
+    # No header and no quote are 0 and empty in the model.
+    return {
+        key: "none" if isinstance(model, ReadingSyntax) and value in (0, "") else value for key, value in found.items()
+    }
 
 
 def _laid_out(path: Path) -> bool:
