@@ -144,6 +144,8 @@ def taking(
             return function(*bound.args, **bound.kwargs)
 
         called.__signature__ = signature  # type: ignore[attr-defined]
+        # Whoever reads defaults from the source would miss those of the words.
+        del called.__wrapped__
         return called
 
     return made
