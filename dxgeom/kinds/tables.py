@@ -222,10 +222,8 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
     def estimate_worth(self, plan: Plan, spend: Fraction, records: int | None) -> EstimateWorth:
         from dxgeom.planner.estimates.worth import worth_of
 
-        family, unmoved = plan.mechanism.family, ~plan.mechanism.protected
-        public = any(not family.members_of(number) for number in np.flatnonzero(unmoved).tolist())
         stated = plan.records if records is None else records
-        return worth_of(plan.mechanism, spend, stated if public else None)
+        return worth_of(plan.mechanism, spend, stated if () in plan.mechanism.exact_sets else None)
 
     def blank(self, plan: Plan, records: int | None) -> NoisyTables:
         from dxgeom.mechanisms.parts.table_mechanism import NoisyTables

@@ -257,6 +257,11 @@ class TableMechanism(LatticeNoise[NoisyTables]):
         return self.loads.protected if self.name == KRONECKER else self.question.protected
 
     @cached_property
+    def exact_sets(self) -> frozenset[tuple[int, ...]]:
+        """The sets of attributes whose residual no protected record moves: what is released of it is exact."""
+        return frozenset(map(self.family.members_of, np.flatnonzero(~self.protected).tolist()))
+
+    @cached_property
     def noisy(self) -> Sequence[int]:
         if self.name == KRONECKER:
             return tuple(n for n in range(self.family.count) if np.all(self.coordinates.table(n, self.scales) > 0))

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 _MOST_ANSWERS: Final = 2_500
 """Of more no equations are sought: that takes a matrix of their square, and time of their cube."""
 _PRIME: Final = 2**61 - 1
-"""Modulo this, the rank of integers is theirs but for a chance of some 10⁻¹⁵."""
+"""Modulo this, what integers have in their null space is sought."""
 _STEPS: Final = 400
 _NEAR: Final = 1e-6
 """Answers that miss their equations by less than this, in the deviations that they are weighed by, are left so."""

@@ -153,9 +153,11 @@ def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: E
     public = None if total is None else round(total)
     worth = worth_of(mechanism, released.spent, public)
     before, bound = (float(np.dot(known.weights, one)) for one in (worth.released, worth.at_most))
-    guessed = _estimated(mechanism, known, raw, found, released.spent, plan_fingerprint) if mechanism.normal else None
+    guessed = None
+    if mechanism.normal:
+        guessed = _estimated(mechanism, known, raw, found, released.spent, plan_fingerprint, before)
     errors = TotalErrors(before, bound, moved, guessed)
-    hidden = EVERYBODY in wish.totals and () not in _exact_sets(mechanism)
+    hidden = EVERYBODY in wish.totals and () not in mechanism.exact_sets
     done = (
         NOTHING_READ,
         *_sentences(known, raw, tables, found, tolerance, integers=wish.integers),
@@ -198,15 +200,10 @@ def _everybody(wish: EstimateWish, public: int | None) -> float:
     return float(number)
 
 
-def _exact_sets(mechanism: TableMechanism) -> set[tuple[int, ...]]:
-    """The sets of attributes whose residual no protected record moves: what is released of it is exact."""
-    return {mechanism.family.members_of(number) for number in np.flatnonzero(~mechanism.protected).tolist()}
-
-
 def _known(released: MarginalAnswers, raw: Tables, wish: EstimateWish) -> KnownOfTables:
     mechanism: Any = released.mechanism
     queries = released.queries
-    sets, unmoved = queries.attribute_sets, _exact_sets(mechanism)
+    sets, unmoved = queries.attribute_sets, mechanism.exact_sets
     exact: dict[tuple[int, ...], NDArray[np.float64]] = {}
     for own, table in zip(sets, raw, strict=True):
         for inside in subsets(own):
@@ -229,11 +226,12 @@ def _estimated(
     found: Projected,
     spend: Fraction,
     plan_fingerprint: str,
+    expected: float,
 ) -> float:
     """Stein's unbiased estimate ‖y − Py‖² − tr Σ + 2 tr(ΣJ) of the total error of what normal noise was projected to.
 
-    The last term is 2·E⟨b, P(y + δb) − P(y)⟩/δ for b of the same law: one draw, which the plan's fingerprint seeds, so
-    that the same release has the same estimate.
+    ``expected``: tr Σ, that of the released tables. The last term is 2·E⟨b, P(y + δb) − P(y)⟩/δ for b of the same law:
+    one draw, which the plan's fingerprint seeds, so that the same release has the same estimate.
     Source: S. Ramani, T. Blu, M. Unser, Monte-Carlo SURE, 2008.
     """
     nothing = _Nothing(tuple(np.zeros(one.size, dtype=np.int64) for one in raw), 0)
@@ -243,9 +241,7 @@ def _estimated(
     each = zip(known.weights, noise, beside.tables, found.tables, strict=True)
     trace = sum(weight * float(np.vdot(off, one - two)) for weight, off, one, two in each) / _PROBE
     away = known.squares([one - two for one, two in zip(raw, found.tables, strict=True)])
-    cells = np.array([one.size for one in raw])
-    means = mechanism.cell_errors.mean * (1 / float(spend) ** 2 + mechanism.rounding_part)
-    return max(0.0, away - float(np.dot(known.weights, cells * means)) + 2 * trace)
+    return max(0.0, away - expected + 2 * trace)
 
 
 class _Nothing(NamedTuple):
