@@ -64,7 +64,9 @@ def seal(thing: object) -> None:
 def _frozen(value: Any) -> Any:
     match value:
         case np.ndarray():
-            return value if _is_sealed(value) else sealed(value.copy(order="K"))
+            # Never a subclass: masked ones, and whoever's own, say otherwise than their numbers.
+            kept = type(value) is np.ndarray and _is_sealed(value)
+            return value if kept else sealed(np.array(value, order="K"))
         case tuple() if any(issubclass(kind, (np.ndarray, tuple, Mapping)) for kind in {*map(type, value)}):
             return tuple(map(_frozen, value)) if type(value) is tuple else type(value)(*map(_frozen, value))
         case Mapping():
@@ -149,7 +151,7 @@ def frozen_integers(numbers: NDArray[Any]) -> NDArray[np.int64]:
     """
     if not isinstance(numbers, np.ndarray) or numbers.dtype != np.int64:
         raise WrongArgument("what a proof is about is an array of 64-bit integers")
-    own = numbers.copy()
+    own: NDArray[np.int64] = np.array(numbers)
     own.setflags(write=False)
     return own
 
