@@ -166,6 +166,7 @@ _CHARGED: Final[dict[str, Any]] = {
     "spent": (str, ...),
     "remaining": (str, ...),
     "records": (int | None, ...),
+    "public": (str, Field(default="", description="Where the number of records is public, what that tells.")),
     "dropped_rows": (int | None, ...),
     "mechanism": (str, ...),
     "time": (str, ...),

@@ -22,6 +22,7 @@ from dxgeom.planner.estimates.estimate import EstimateName, EstimateWish, as_wis
 from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
 from dxgeom.planner.plan_kind import RECORDS, PlanKind
 from dxgeom.planner.release import LEFT_OUT, EachTime, Release, Wanted
+from dxgeom.universe.people.people import public_number_in_words
 
 if TYPE_CHECKING:
     from dxgeom.metrics.verification import VerifiedMetric
@@ -293,7 +294,9 @@ class Plan(Pictured):
 
     def as_dict(self) -> dict[str, Any]:
         """The plan ready for JSON."""
-        return self.kind.as_dict(self)
+        read = metrics_of_rows(self.mechanism)
+        public = bool(read) and all(metric.absent is None for metric in read)
+        return {**self.kind.as_dict(self), **public_number_in_words(public)}
 
     def to_json(self) -> str:
         """The plan as JSON text; of one from a file the text of that file."""

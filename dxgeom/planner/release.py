@@ -34,7 +34,7 @@ from dxgeom.planner.releases.receipt import ReleaseReceipt
 from dxgeom.planner.releases.stored_form import plain_answer
 from dxgeom.planner.unknown import Unknown
 from dxgeom.privacy.measures import PURE
-from dxgeom.universe.people.people import ONE_ROW, People, repeated_in_words
+from dxgeom.universe.people.people import ONE_ROW, People, public_number_in_words, repeated_in_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -320,6 +320,7 @@ class Release(Pictured, Generic[Answer]):
             "spent": str(self.spent),
             "remaining": str(self.remaining),
             "records": self.records,
+            **public_number_in_words(self.records is not None),
             **self._people_in_words,
             "mechanism": self.mechanism.name,
             "time": self.time,

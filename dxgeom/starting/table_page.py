@@ -28,6 +28,7 @@ from dxgeom.starting.drafts import quoted
 from dxgeom.starting.seen import BLANKS, conventions_of
 from dxgeom.universe.columns import plain
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
+from dxgeom.universe.people.people import PUBLIC_NUMBER, public_number_in_words
 from dxgeom.universe.universe import Universe
 from dxgeom.wording.numbers import counted
 
@@ -74,7 +75,7 @@ class TablePage:
         return tuple(reason for one in self.fit.attributes for reason in self._reasons(one))
 
     def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON: verdict, rows, refused, columns, people, form."""
+        """Ready for JSON: verdict, rows, refused, columns, people, what is public, form."""
         columns: dict[str, list[dict[str, Any]]] = {}
         for reason in self.reasons:
             columns.setdefault(reason.column, []).append(reason.as_dict())
@@ -85,13 +86,15 @@ class TablePage:
             "refused": self.fit.refused,
             "columns": columns,
             "people": self._people_dict(),
+            **public_number_in_words(self.universe.absent is None),
             "form": {name: value for name in form.__dataclass_fields__ if (value := getattr(form, name))},
         }
 
     def lines(self) -> list[str]:
         """The page."""
         if self.fit.fits and not self._worth_knowing() and self.universe.reading.people is None:
-            return [WARNING, "", *self._people_lines(f"{self.name}: {self.fit.rows:,} rows fit.")]
+            fits = self._people_lines(f"{self.name}: {self.fit.rows:,} rows fit.")
+            return [WARNING, "", *fits, *([] if self.universe.absent is not None else _wrapped(PUBLIC_NUMBER))]
         lines = [WARNING, "", *self._head(), ""]
         if self.fit.repeated:
             lines += [*self._repeated_lines(), ""]
@@ -103,6 +106,8 @@ class TablePage:
         if known:
             width = max(len(column) for column, _ in known)
             lines += ["Fits, and worth knowing", *(f"  {column:<{width}}  {said}" for column, said in known), ""]
+        if self.universe.absent is None:
+            lines += [*_wrapped(PUBLIC_NUMBER), ""]
         code = 0 if self.fit.fits else 1
         lines.append(f"exit code {code}")
         return [*lines, *(["next: add the lines, then run this again"] if code else [])]

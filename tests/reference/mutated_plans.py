@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import struct
 from typing import Any
 
@@ -44,6 +45,7 @@ PARTS = (
 )
 """What is taken from one file and put into another."""
 SEALS = ("fingerprint", "digest", "format")
+_FIGURE = re.compile(r"-?\d+(/\d+|\.\d+)?")
 
 
 def leaves(data, place=()):
@@ -99,9 +101,7 @@ def is_float(place, one):
 
 
 def is_figure(place, one):
-    return (
-        isinstance(one, str) and not is_float(place, one) and one.strip("-").replace("/", "").replace(".", "").isdigit()
-    )
+    return isinstance(one, str) and _FIGURE.fullmatch(one) is not None
 
 
 def number_changed(document, chance):

@@ -34,6 +34,7 @@ from dxgeom.policy.syntax.models import DatasetSyntax
 from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
+from dxgeom.universe.people.people import public_number_in_words
 from dxgeom.universe.reading.form import FileForm
 from dxgeom.universe.wording import shown
 
@@ -258,6 +259,7 @@ class Review:
     read: tuple[str, ...] = ()
     curve: tuple[CurvePoint, ...] = ()
     doubts: tuple[str, ...] = ()
+    number_is_public: bool = False
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -333,6 +335,7 @@ class Review:
             ],
             **({"privacy": CONCENTRATED, "curve": [one.as_dict() for one in self.curve]} if self.curve else {}),
             **self.people.as_dict(),
+            **public_number_in_words(self.number_is_public),
             "observer": OBSERVER,
             **({"data_set": self.data_set} if self.data_set else {}),
             **({"read": list(self.read)} if self.read else {}),
@@ -383,6 +386,7 @@ def review(
             *doubts_of_rules(policy.rules, policy.budget),
             *doubts_of_values(policy.universe.attributes),
         ),
+        number_is_public=policy.universe.absent is None,
     )
 
 

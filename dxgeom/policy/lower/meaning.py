@@ -14,12 +14,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations import CapMetric
 from dxgeom.metrics.diameters import closed_form
-from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.metric import Metric, all_pairs
 from dxgeom.numeric.sealed import canonical_digest
+from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, Bound
 from dxgeom.policy.bounds.joint_bounds import JointBound
+from dxgeom.policy.bounds.value_bounds import ByValue
 from dxgeom.policy.lower.blocks import AttributeDescription, MetricDescription
+from dxgeom.policy.lower.lowered import lower_attribute
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.reading.expressions import NumberCell, WordCell
@@ -88,6 +92,8 @@ def _meaning_as_written(description: MetricDescription, parts: Sequence[Metric],
     across: dict[str, float] = {}
     for place in order:
         part, own = description.parts[place], parts[place] if parts else None
+        if own is not None:
+            part, own = _without_idle(part, own)
         across[part.attribute.name] = _diameter(part, own)
         alone.append(_bounds(part, own) if own is None or own.size > _SMALL else _matrix(own))
     joint = [bound for bound in description.joint if not _is_idle(bound, across)]
@@ -100,6 +106,39 @@ def _meaning_as_written(description: MetricDescription, parts: Sequence[Metric],
         ceiling,
         description.presence,
     ]
+
+
+def _without_idle(part: AttributeDescription, metric: Metric) -> tuple[AttributeDescription, Metric]:
+    """The same without bounds that are above the distances by what is left, everywhere and by more than is rounded;
+    and one epsilon for all values, whether it was written once or value by value, as the ceiling.
+
+    Whichever is left out first: where A is above the closure of B, and B above that of A, some pair of A would be above
+    its own distance by A, which holds of no shortest step.
+    """
+    kept, listed = part, next((one for one in part.bounds if isinstance(one, ByValue)), None)
+    if listed is not None and listed.extremes[0] == listed.extremes[1]:
+        # Constants were put into the only list, so that there is no other ceiling.
+        kept = replace(part, bounds=tuple(one for one in part.bounds if one is not listed), ceiling=listed.extremes[0])
+    for bound in sorted(kept.bounds, key=lambda one: canonical_digest("bound", _plain(one.data))):
+        others = replace(kept, bounds=tuple(one for one in kept.bounds if one is not bound))
+        if (others.bounds or others.ceiling is not None) and _is_above(bound, others):
+            kept = others
+    return (part, metric) if kept is part else (kept, lower_attribute(kept))
+
+
+def _is_above(bound: Bound, others: AttributeDescription) -> bool:
+    """Whether a bound binds nowhere beside the others; not sure counts as no."""
+    size = others.attribute.size
+    try:
+        metric, few = lower_attribute(others), bound.few_pairs()
+    except TooLarge:
+        return False
+    if few is None and size > MIXED_SIZE_LIMIT:
+        return False
+    return all(
+        bool(np.all(bound.of_pairs(first, second) >= metric.distance(first, second) * _IDLE))
+        for first, second in (all_pairs(size) if few is None else [few])
+    )
 
 
 def _bounds(part: AttributeDescription, metric: Metric | None) -> list[Any]:

@@ -121,6 +121,11 @@ def people_in_words(people: People | None) -> dict[str, str]:
     return {} if people is None else {"people": people.sentence}
 
 
+def public_number_in_words(is_public: bool) -> dict[str, str]:
+    """That the number of records is public, and what of a filtered table, for JSON; nothing where it is private."""
+    return {"public": PUBLIC_NUMBER} if is_public else {}
+
+
 def repeated_in_words(column: str) -> str:
     """What to know where a column names people more than once and the policy does not say who they are."""
     return (

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
+from dxgeom.universe.people.people import PUBLIC_NUMBER
 
 POLICY = """policy: stays
 PEOPLE
@@ -45,6 +46,9 @@ Does not fit: 8 rows (15 %), so a release would refuse the table
 Fits, and worth knowing
   sex  1 empty (2 %), read as missing
 
+The number of records is public: of a table that was filtered (WHERE ts >= ...)
+it is how many passed, exactly.
+
 exit code 1
 next: add the lines, then run this again
 """
@@ -78,7 +82,8 @@ def test_the_page_counts_reasons_and_says_what_to_add(table):
 def test_the_page_as_json(table):
     found = json.loads(run("check", "p.yaml", "--table", "t.csv", "--format", "json").stdout)
     assert (found["verdict"], found["rows"], found["refused"]) == ("refused", 52, 8)
-    assert set(found) == {"verdict", "rows", "refused", "columns", "people", "form"}
+    assert set(found) == {"verdict", "rows", "refused", "columns", "people", "public", "form"}
+    assert found["public"] == PUBLIC_NUMBER
     assert found["columns"]["sex"] == [
         {
             "reason": "not listed",
@@ -97,7 +102,7 @@ def test_a_table_that_fits_says_so_and_whose_rows_repeat(table):
     assert result.exit_code == 0
     assert " ".join(result.stdout.split()).endswith(
         "good.csv: 40 rows fit. ▲ Pat-Nr repeats; each row is taken for another person. "
-        "add: people: {column: Pat-Nr, count: once}"
+        f"add: people: {{column: Pat-Nr, count: once}} {PUBLIC_NUMBER}"
     )
     assert "Every row fits." in run("check", "p.yaml", "--table", "good.csv").stdout
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,63 @@ def test_an_idle_ceiling_over_an_attribute_that_is_not_compared_pair_by_pair_cha
     for idle in ({"change": "age"}, {"between": "everything"}, {"change": ["age", "city"], "together": True}):
         assert policy([*rules, {**idle, "epsilon": 2000}], attributes).meaning == plain.meaning
         assert policy([*rules, {**idle, "epsilon": "0.4"}], attributes).meaning != plain.meaning
+
+
+BASES: dict[str, list[dict[str, Any]]] = {
+    "per": [{"epsilon": "0.5", "per": 10}],
+    "within": [{"epsilon": "0.5", "within": 20}],
+    "beyond": [{"epsilon": "0.5", "within": 20, "beyond": "linear"}],
+    "constant": [{"epsilon": "0.5"}],
+    "values": [{"values": {"0": "0.25", "10": 1}, "otherwise": "0.5"}],
+    "two": [{"epsilon": "0.5", "per": 10}, {"epsilon": 1, "within": 50}],
+}
+IDLE: dict[str, dict[str, Any]] = {
+    "constant": {"epsilon": 20000},
+    "per": {"epsilon": 300, "per": 10},
+    "per two": {"epsilon": 600, "per": 20},
+    "within": {"epsilon": 300, "within": 20},
+    "beyond": {"epsilon": 300, "within": 20, "beyond": "linear"},
+    "values": {"values": {"0": 20000, "10": 10000}, "otherwise": 20000},
+}
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("size", [41, pytest.param(700, marks=pytest.mark.long)])
+def test_an_idle_rule_of_any_kind_beside_one_of_any_kind_is_seen(base: str, size: int, small: int) -> None:
+    """Also where both are mixed, and other sums are rounded."""
+    attributes = {**ATTRIBUTES, "age": {"range": [0, 10 * size - 10], "step": 10}}
+    rules = [*RULES[1:], *({"change": "age", **one} for one in BASES[base])]
+    plain = policy(rules, attributes)
+    for name, one in IDLE.items():
+        assert policy([*rules, {"change": "age", **one}], attributes).meaning == plain.meaning, name
+    every = [{"change": "age", **one} for one in IDLE.values()]
+    assert policy([*every, *rules], attributes).meaning == plain.meaning
+
+
+def scaled(word: str, value: Any, less: Decimal) -> Any:
+    """A part of a rule with its epsilons multiplied."""
+    if isinstance(value, dict):
+        return {one: str(epsilon * less) for one, epsilon in value.items()}
+    return str(value * less) if word in ("epsilon", "otherwise") else value
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 12))])
+def test_rules_of_all_kinds_are_idle_just_where_no_distance_is_another(seed: int, small: int) -> None:
+    """Up to what is rounded of sums, which rules of two kinds add up in another order; where rules are compared as they
+    are stated, other rules that come to the same may be others."""
+    chance = np.random.default_rng(seed)
+    attributes = {"age": {"range": [0, 80], "step": 10}}
+    found: dict[str, Any] = {}
+    for _ in range(18):
+        rules = [{"change": "age", **one} for one in [*BASES.values()][int(chance.integers(len(BASES)))]]
+        for name in chance.choice([*IDLE], int(chance.integers(3)), replace=False):
+            less = Decimal(f"{10 ** -chance.uniform(0, 5):.7f}")
+            rules.append({"change": "age", **{word: scaled(word, value, less) for word, value in IDLE[name].items()}})
+        distances = policy(rules, attributes).metric.distance(np.arange(9)[:, None], np.arange(9)[None, :])
+        meaning = policy(rules, attributes).meaning
+        assert np.allclose(found.setdefault(meaning, distances), distances, rtol=1e-11, atol=0)
+        alike = [one for one in found if np.allclose(found[one], distances, rtol=1e-11, atol=0)]
+        assert alike == [meaning] or (not small and meaning in alike)
 
 
 def test_whatever_changes_a_distance_or_a_reading_changes_the_meaning(small: int) -> None:

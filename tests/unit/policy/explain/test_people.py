@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.json_schema import is_valid
 from reference.people import POLICY, earth_mover, fractions_of
 from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.errors import DataError
+from dxgeom.plan_files.schemas import release_schema
 from dxgeom.policy.explain.two_people import least_transport
 from dxgeom.policy.policy import parse_policy
 from dxgeom.report.showing import document_for
@@ -192,7 +194,16 @@ def test_where_the_number_of_people_is_public_a_filter_is_an_answer(tmp_path, pr
     assert ("told exactly, of a filtered table too" in " ".join(released.stdout.split())) == (not presence)
     released = CliRunner().invoke(app, [*command, "--all"])
     assert (PUBLIC_NUMBER in released.stdout) == (not presence), released.output
+    said = [PUBLIC_NUMBER] if not presence else []
+    checked = " ".join(CliRunner().invoke(app, ["check", str(file), "--table", str(table)]).stdout.split())
+    assert checked.count(PUBLIC_NUMBER) == len(said)
+    in_json = [["check", file], ["check", file, "--table", table], ["plan", file, queries], command]
+    for words in in_json:
+        told = json.loads(CliRunner().invoke(app, [*map(str, words), "--format", "json"]).stdout)
+        assert [told[key] for key in told if key == "public"] == said, words
+    assert is_valid(told, release_schema())
     policy = dx.load_policy(file)
     release = dx.plan(policy.compile(), dx.load_queries(queries, policy)).release(table, ledger=":memory:", spend=1)
+    assert release.public_dict().get("public") == (None if presence else PUBLIC_NUMBER)
     displayed = " ".join("\n".join(document_for(release).lines()).split())
     assert (PUBLIC_NUMBER in displayed) == (not presence), displayed
