@@ -76,9 +76,9 @@ class VerifiedMetric(Displayed):
     mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said; it changes no
     distance, and so no fingerprint. ``source_text``: gives the text that it was compiled from, or None; None where
     there is none. ``alike``: whether another such text means the same. ``labels``: what readers see instead of names
-    and values, None for those themselves; no distance and no fingerprint knows them. ``block``: a digest of which records of a larger
-    metric these are, whose account it keeps; None for a metric of its own. ``privacy``: what a distance promises,
-    "pure" or "concentrated", which the fingerprint knows, too.
+    and values, None for those themselves; no distance and no fingerprint knows them. ``block``: a digest of which
+    records of a larger metric these are, whose account it keeps; None for a metric of its own. ``privacy``: what a
+    distance promises, "pure" or "concentrated", which the fingerprint knows, too.
     ``people``: how people with many rows count, None where every row is taken to be a person's only one; where rows are
     counted, ``metric`` is what a policy says of people, divided by the rows that one person may have.
     """

@@ -165,6 +165,7 @@ def test_what_a_file_calls_a_query_is_shown_wherever_its_name_was(folder):
     assert re.search(r"^Residents: women +-?[\d,.]+ +-?[\d,.]+$", estimate, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_quantiles_and_whole_tables_are_called_by_labels_too():
     policy = dx.Policy.from_dict(
         {
