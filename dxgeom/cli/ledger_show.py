@@ -230,10 +230,7 @@ def _screen(history: History) -> Document:
 
 
 def _entry_screen(history: History, number: int, answer: bytes | None) -> Document:
-    """An entry's answers again, what they cost and what was left then.
-
-    By values: labels are in no fingerprint, and a ledger keeps those of an account's first entry only.
-    """
+    """An entry's answers again, by the labels that they had then, what they cost and what was left then."""
     from dxgeom.document.document import Document, Paragraph, Section
     from dxgeom.report.short_release import answer_sections, bars_in_words
 

@@ -43,7 +43,6 @@ from dxgeom.cli.showing import (
     NonnegativeOption,
     ShownEstimate,
     kept_safe,
-    labels_of_answers,
     print_answer_table,
     print_release,
     whatever_becomes_of_the_terminal,
@@ -269,7 +268,6 @@ def _show(
     table: _Table | None,
 ) -> None:
     from dxgeom.planner.release import FORMAT
-    from dxgeom.report.short_release import with_labels
 
     bars = shown.bars
     with kept_safe(released):
@@ -278,9 +276,8 @@ def _show(
         for advice in released.advice:
             print_error(f"advice: {advice}")
         estimate = shown.of(released)
-        told, labels = shown.document(estimate), labels_of_answers(released)
-        for_readers = partial(with_labels, labels=labels)
-        curators = {"format": FORMAT, **for_readers(released.as_dict(bars.level, joint=bars.joint)), **told}
+        told = shown.document(estimate)
+        curators = {"format": FORMAT, **released.as_dict(bars.level, joint=bars.joint), **told}
         if write is not None and table is not None and table.task is not None:
             write(partial(write_records, released, table.task, suffix=table.suffix))
         elif write is not None and table is not None:
@@ -289,7 +286,7 @@ def _show(
         elif write is not None:
             write(json_lines(curators))
         if publish is not None:
-            readers = for_readers(released.public_dict(bars.level, joint=bars.joint))
+            readers = released.public_dict(bars.level, joint=bars.joint)
             publish(json_lines({"format": FORMAT, **readers, **told}))
         if output is TableFormat.json:
             print_json(curators)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.estimates.estimate import Estimate, EstimateWish
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
-    from dxgeom.policy.resolve.labels import PolicyLabels
+    from dxgeom.universe.labels import PolicyLabels
 
 
 class EstimateChoice(StrEnum):
@@ -142,12 +142,12 @@ class ShownEstimate:
 _MOST_ROWS: Final = 100
 
 
-def print_estimate(estimate: Estimate | DxgeomError | None) -> None:
+def print_estimate(estimate: Estimate | DxgeomError | None, labels: PolicyLabels | None) -> None:
     """A table of the estimates, and what was done to the released answers."""
     if isinstance(estimate, DxgeomError):
         print_lines(["", f"no estimates: {estimate}"])
     elif estimate is not None:
-        pairs = estimate.pairs()
+        pairs = estimate.pairs(labels)
         rows = [(name, f"{released:,.6g}", f"{value:,.6g}") for name, released, value in pairs[:_MOST_ROWS]]
         if rows:
             print_lines([""])
@@ -204,7 +204,7 @@ def print_release(released: Release[Any], bars: Bars, estimate: Estimate | Dxgeo
     """The release as text, and the estimate; of a rehearsal every line says so."""
     with marked(rehearsal=released.rehearsal):
         _print(released, bars)
-        print_estimate(estimate)
+        print_estimate(estimate, released.mechanism.account.labels)
 
 
 @contextmanager
@@ -222,7 +222,9 @@ def marked(*, rehearsal: bool) -> Iterator[None]:
 def _batches(released: Release[Any], bars: Bars, estimate: Estimate | None) -> Iterator[Mapping[str, Any]]:
     """The rows of a table, with estimates beside the answers where there are some."""
     shown = released.answer if estimate is None else estimate
-    batches: Iterator[Mapping[str, Any]] = shown.batches(bars.level, joint=bars.joint)
+    batches: Iterator[Mapping[str, Any]] = shown.batches(
+        bars.level, joint=bars.joint, labels=released.mechanism.account.labels
+    )
     return batches
 
 
@@ -233,8 +235,7 @@ def write_answer_table(
     from dxgeom.engines.answer_frames import write_batches
 
     batches = _batches(released, bars, estimate)
-    labels = labels_of_answers(released)
-    write_batches((_marked_rows(released, _labelled(batch, labels)) for batch in batches), target, suffix)
+    write_batches((_marked_rows(released, batch) for batch in batches), target, suffix)
 
 
 def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: str) -> None:
@@ -244,28 +245,6 @@ def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: s
 
     answers = released.answer[task] if task else released.answer
     write_batches(iter([_marked_rows(released, answers.record_columns)]), target, suffix)
-
-
-def labels_of_answers(released: Release[Any]) -> PolicyLabels | None:
-    """What readers see groups called, where the policy says so."""
-    from dxgeom.report.short_release import policy_of
-
-    policy = policy_of(released)
-    return policy.labels if policy is not None and policy.labels else None
-
-
-def _labelled(columns: Mapping[str, Any], labels: PolicyLabels | None) -> Mapping[str, Any]:
-    """The columns of a table, and behind them what readers see each answer called: of every part of a table alike."""
-    if labels is None:
-        return columns
-    from dxgeom.numeric.columns import plain_columns
-    from dxgeom.planner.answers.tables import AnswerTable
-    from dxgeom.report.short_release import labelled
-
-    said = {name: [*cells] for name, cells in plain_columns(columns).items()}
-    # An attribute may be called so, too.
-    title = "label" if "label" not in columns else "label shown"
-    return {**columns, title: labelled(AnswerTable("query", said), labels)}
 
 
 def _marked_rows(released: Release[Any], columns: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -292,9 +271,8 @@ def print_answer_table(
 def _print_csv(released: Release[Any], bars: Bars, estimate: Estimate | None) -> None:
     from dxgeom.numeric.columns import plain_columns
 
-    labels = labels_of_answers(released)
     for number, batch in enumerate(_batches(released, bars, estimate)):
-        table = plain_columns(_marked_rows(released, _labelled(batch, labels)))
+        table = plain_columns(_marked_rows(released, batch))
         print_csv(tuple(table), zip(*table.values(), strict=True), headed=not number)
 
 
@@ -311,7 +289,7 @@ def _print(released: Release[Any], bars: Bars) -> None:
     counted = f"the number of {records} is private" if released.records is None else f"{released.records:,} {records}"
     made_up = " that are made up" if released.rehearsal else ""
     print_lines([f"{released.mechanism.account.policy_name}: {counted}{made_up}{dropped}"])
-    said = print_parts(parts_of(released.answer.document(bars.level, joint=bars.joint)))
+    said = print_parts(parts_of(released.as_dict(bars.level, joint=bars.joint)))
     print_lines(
         [
             "",

@@ -12,6 +12,7 @@ from dxgeom.errors import LedgerBusy, LedgerError
 from dxgeom.metrics.data_set import UNNAMED, DataSet
 from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.universe.columns import plain
+from dxgeom.universe.labels import PolicyLabels
 
 RESTORE: Final = "restore it from a copy that is not older than the last release"
 """What to do about a ledger that is damaged."""
@@ -46,8 +47,8 @@ class Account:
 
     ``privacy_measure``: how spends add up, "pure" or "concentrated". ``data_set``: which data it is about. ``policy``:
     the policy itself as canonical text, or what gives it, for those who ask later what was told; None where it is not
-    at hand. ``alike``: whether another policy's text means the same, whose account then is this one's, too. Nothing
-    here comes from data.
+    at hand. ``alike``: whether another policy's text means the same, whose account then is this one's, too.
+    ``labels``: what readers see instead of names and values. Nothing here comes from data.
     """
 
     policy_name: str
@@ -57,6 +58,7 @@ class Account:
     data_set: DataSet = UNNAMED
     policy: str | Callable[[], str | None] | None = field(default=None, repr=False, compare=False)
     alike: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
+    labels: PolicyLabels | None = field(default=None, repr=False, compare=False)
 
 
 @final

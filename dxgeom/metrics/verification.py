@@ -39,6 +39,7 @@ from dxgeom.metrics.points import PointsMetric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.privacy.measures import PURE, Privacy, privacy_measure_of
+from dxgeom.universe.labels import PolicyLabels
 from dxgeom.universe.people.people import People
 from dxgeom.universe.universe import Universe
 
@@ -74,9 +75,10 @@ class VerifiedMetric(Displayed):
     ``budget``: releases may spend this multiple of the metric in total. ``universe``: the records that the indices
     mean, None for a bare matrix. ``data_set``: which data it is about, as far as that was said; it changes no
     distance, and so no fingerprint. ``source_text``: gives the text that it was compiled from, or None; None where
-    there is none. ``alike``: whether another such text means the same. ``block``: a digest of which records of a larger
-    metric these are, whose account it keeps; None for a metric of its own. ``privacy``: what a distance promises,
-    "pure" or "concentrated", which the fingerprint knows, too.
+    there is none. ``alike``: whether another such text means the same. ``labels``: what readers see instead of names
+    and values, None for those themselves; no distance and no fingerprint knows them. ``block``: a digest of which
+    records of a larger metric these are, whose account it keeps; None for a metric of its own. ``privacy``: what a
+    distance promises, "pure" or "concentrated", which the fingerprint knows, too.
     ``people``: how people with many rows count, None where every row is taken to be a person's only one; where rows are
     counted, ``metric`` is what a policy says of people, divided by the rows that one person may have.
     """
@@ -93,6 +95,7 @@ class VerifiedMetric(Displayed):
     block: str | None = None
     privacy: Privacy = PURE
     people: People | None = None
+    labels: PolicyLabels | None = field(default=None, repr=False)
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -189,6 +192,7 @@ def verify(
     block: str | None = None,
     privacy: Privacy = PURE,
     people: People | None = None,
+    labels: PolicyLabels | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
@@ -213,6 +217,7 @@ def verify(
         block,
         privacy,
         counted,
+        labels,
         door=_DOOR,
     )
 

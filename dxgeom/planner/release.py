@@ -21,6 +21,7 @@ from dxgeom.planner.answers.linear_answers import LinearAnswers, ReleasedAnswer
 from dxgeom.planner.answers.quantile_answers import QuantileAnswers, ReleasedQuantile
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.answers.tables import with_labels
 from dxgeom.planner.estimates.estimate import (
     FAILURES,
     Estimate,
@@ -316,7 +317,7 @@ class Release(Pictured, Generic[Answer]):
         account = self.mechanism.account
         asked = self._shown.question_fingerprint
         return {
-            **self._shown.document(level, joint=joint),
+            **with_labels(self._shown.document(level, joint=joint), self.mechanism.account.labels),
             "spent": str(self.spent),
             "remaining": str(self.remaining),
             "records": self.records,

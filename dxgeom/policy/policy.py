@@ -17,7 +17,7 @@ from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.policy.lower.blocks import MetricDescription, describe
 from dxgeom.policy.lower.connectivity import Unprotected, check_connected
 from dxgeom.policy.lower.lowered import lower
-from dxgeom.policy.resolve.labels import PolicyLabels, labels_of
+from dxgeom.policy.resolve.labels import labels_of
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.mistakes import Mistakes
@@ -26,6 +26,7 @@ from dxgeom.policy.source.yaml_tree import from_one_line, in_one_line, read_tree
 from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import write_policy
 from dxgeom.privacy.measures import Privacy
+from dxgeom.universe.labels import PolicyLabels
 from dxgeom.universe.universe import Universe
 
 if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
@@ -214,6 +215,7 @@ class Policy(Pictured):
             data_set=self.data_set,
             source_text=self.stated,
             alike=self.means,
+            labels=self.labels or None,
             privacy=self.privacy,
         )
 

@@ -27,6 +27,7 @@ class _Said(NamedTuple):
     """What may be said of linear queries of any kind."""
 
     name: str | None
+    label: str | None
     importance: Fraction | None
     unit: str | None
     error: Fraction | None
@@ -56,7 +57,7 @@ class QueryReader:
         if made is None or syntax is None or len(self.columns.mistakes.all) > before:
             return None
         if isinstance(made, AskedQuantiles):
-            return replace(made, name=syntax.name or made.name)
+            return replace(made, name=syntax.name or made.name, label=syntax.label or "")
         return self._linear(made, syntax, kind, node)
 
     def checked(self, node: Node) -> tuple[QueryKind, NamedSyntax | None, Node] | None:
@@ -90,7 +91,7 @@ class QueryReader:
         if grouped is None:
             return None
         return replace(
-            grouped,
+            grouped if said.label is None else _with_label(grouped, said.label, said.name or _title(named)),
             importance=said.importance or Fraction(1),
             measure=said.unit or grouped.measure,
             error=said.error,
@@ -172,6 +173,20 @@ def _named(made: AskedQueries, name: str | None, kind: QueryKind, value: Node) -
     names = tuple(f"{name}: {own}" for own in made.names) if kind.several else (name,)
     groups = [origin.group for origin in made.origins] or [()] * len(names)
     return replace(made, names=names, origins=tuple(AnswerOrigin(name, group) for group in groups))
+
+
+def _title(made: AskedQueries) -> str:
+    """What a query is called that has no name."""
+    return made.ratios[0].title if made.ratios else made.origins[0].query
+
+
+def _with_label(made: AskedQueries, label: str, title: str) -> AskedQueries:
+    """The answers of a query of this ``title``, which readers see called ``label``."""
+    about = AnswerOrigin(title, label=label)
+    origins = tuple(replace(one, label=about.called(one.query)) for one in made.origins)
+    asked = ((ratio, ratio.asks or AnswerOrigin(ratio.title)) for ratio in made.ratios)
+    ratios = tuple(ratio._replace(asks=replace(asks, label=about.called(asks.query))) for ratio, asks in asked)
+    return replace(made, origins=origins, ratios=ratios)
 
 
 def _is_empty(node: Node) -> bool:

@@ -65,6 +65,12 @@ Name: TypeAlias = Annotated[
     WithJsonSchema(WORD),
     Field(description="What the answer is called; names are distinct."),
 ]
+Label: TypeAlias = Annotated[
+    str | None,
+    PlainValidator(_word),
+    WithJsonSchema(WORD),
+    Field(description="What readers see the answer called in place of its name; it changes no fingerprint."),
+]
 Where: TypeAlias = Annotated[
     str | None,
     PlainValidator(_word),
@@ -119,6 +125,7 @@ class NamedSyntax(BaseModel, ABC):
     model_config = STRICT
 
     name: Name = None
+    label: Label = None
 
 
 class QuerySyntax(NamedSyntax, ABC):

@@ -29,7 +29,7 @@ QUERY_KINDS: Final[tuple[QueryKind, ...]] = (
     Matrix(),
 )
 KINDS: Final = tuple(kind.word for kind in QUERY_KINDS)
-_SHARED: Final = ("name", "weight", "where", "by", "at", "importance", "unit", "error")
+_SHARED: Final = ("name", "label", "weight", "where", "by", "at", "importance", "unit", "error")
 WORDS_OF_A_QUERY: Final = (*_SHARED, *KINDS)
 _BY: Final = "write 'by: column', or 'by: [one, other]', beside a count, a sum, a mean or a share"
 _WHERE: Final = "write 'where: 18 <= age < 65' beside it, with names of your own"

@@ -28,12 +28,14 @@ _IN_TABLES: Final = {
     "where": "whole tables count all records, without a condition",
     "weight": "cells of whole tables count whole records",
     "name": "a whole table is called by its columns",
+    "label": "a whole table is called by its columns: the policy labels its attributes and values",
     "unit": "cells of whole tables are all counts of records",
     "by": "whole tables are grouped by their own columns",
 }
 _IN_BOXES: Final = {
     "weight": "counts in boxes are of whole records",
     "name": "a box is called by its ends",
+    "label": "a box is called by its ends",
     "unit": "counts in boxes are all counts of records",
     "by": "boxes are grouped by their own ends: write a marginal of these columns, with 'where'",
 }

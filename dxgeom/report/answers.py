@@ -54,7 +54,7 @@ def _shown(table: AnswerTable, most: int) -> ShownTable:
     middles = values if "value" in table.columns else [0.0] * rows
     bars = [_width(*each) for each in zip(middles, lows, highs, strict=True)]
     level = f"at {table.level * 100:g} %{table.manner}"
-    columns, shown = [ShownColumn(table.heading)], [table.names[:rows]]
+    columns, shown = [ShownColumn(table.heading)], [table.called[:rows]]
 
     def add(title: str, cells: list[str]) -> None:
         columns.append(ShownColumn(title, figures=True))

@@ -11,13 +11,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dxgeom.document.document import Block, Document, Paragraph, Section, ShownColumn, ShownTable
+from dxgeom.planner.answers.tables import called_by
 from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
-from dxgeom.policy.resolve.labels import PolicyLabels
 from dxgeom.privacy.measures import PURE
 from dxgeom.report.facts import known_records
 from dxgeom.report.usefulness import Useless, useless_of
 from dxgeom.universe.columns import plain
+from dxgeom.universe.labels import PolicyLabels
 from dxgeom.wording.numbers import counted, digits, in_full, plus_minus
 
 MOST_ROWS: Final = 12
@@ -46,7 +47,7 @@ def plan_screen(plan: Plan, spend: Fraction, level: float = 0.95, policy: Policy
     """
     useless = useless_of(plan, spend, level)
     rows = [*_rows(plan, spend, level, {one.name: one for one in useless})]
-    rows = rows if policy is None or not policy.labels else _called(plan, rows, policy.labels)
+    rows = _called(plan, rows, None if policy is None else policy.labels)
     blocks: list[Block] = [] if not rows else [_table(rows, useless, level)]
     if len(rows) > MOST_ROWS:
         blocks.append(Paragraph(f"and {len(rows) - MOST_ROWS:,} more: --all"))
@@ -81,15 +82,15 @@ def chosen_rows(widths: Sequence[float], noted: Sequence[bool]) -> list[int]:
     return sorted([*dict.fromkeys(wanted)][:MOST_ROWS])
 
 
-def _called(plan: Plan, rows: Sequence[_Row], labels: PolicyLabels) -> list[_Row]:
-    """The rows of groups by what readers see these called."""
+def _called(plan: Plan, rows: Sequence[_Row], labels: PolicyLabels | None) -> list[_Row]:
+    """The rows by what readers see these called."""
     if not plan.plan.answers_a_list:
         return [*rows]
     queries = plan.plan.queries
     named = [*zip(queries.names, queries.each_origin, strict=True)]
     named += [(one.name, one.origin) for one in (*queries.ratios, *queries.variances)]
-    groups = {name: {str(column): str(value) for column, value in origin.group} for name, origin in named}
-    return [one._replace(name=labels.answer(one.name, groups.get(one.name, {}))) for one in rows]
+    called = {name: called_by(labels, name, origin) for name, origin in named}
+    return [one._replace(name=called.get(one.name, one.name)) for one in rows]
 
 
 def _head(plan: Plan, rows: Sequence[_Row], spend: Fraction, called: str) -> str:

@@ -13,12 +13,12 @@ from dxgeom.policy.explain.sentences import listed
 from dxgeom.policy.explain.telling import MOST_SAID, concentrated
 from dxgeom.policy.explain.tightening import LISTED, AttributeExamination
 from dxgeom.policy.policy import Policy
-from dxgeom.policy.resolve.labels import PolicyLabels
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.fields import Length, edges_words
 from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.report.facts import comparisons
 from dxgeom.universe.columns import plain
+from dxgeom.universe.labels import PolicyLabels
 from dxgeom.universe.people.people import People
 from dxgeom.wording.numbers import amount, counted, odds
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -15,7 +14,6 @@ from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import AnswerPart, AnswerTable, parts_of
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy
-from dxgeom.policy.resolve.labels import PolicyLabels
 from dxgeom.privacy.measures import PURE
 from dxgeom.report.answers import answer_notes, answer_tables
 from dxgeom.report.short_plan import MOST_ROWS, chosen_rows, often
@@ -48,7 +46,7 @@ def release_screen(
     """
     parts = parts_of(released.as_dict(level, joint=joint))
     people = "records" if released.people is None else released.people.records_are
-    known = policy if policy is not None else policy_of(released)
+    known = policy if policy is not None else _policy_of(released)
     people = people.replace("records", "people").replace("people", "people" if known is None else known.labels.people)
     assumed = _ONE_ROW if released.people is None else people_words(released.people)
     many = f"the number of {people} is private" if released.records is None else f"{released.records:,} {people}"
@@ -64,12 +62,11 @@ def release_screen(
     ]
     closing += [*_kept(released)]
     name = released.mechanism.account.policy_name if known is None else known.title
-    labels = None if known is None else known.labels
-    sections = (*answer_sections(parts, labels, rest), Section(0, "", tuple(map(Paragraph, filter(None, closing)))))
+    sections = (*answer_sections(parts, rest), Section(0, "", tuple(map(Paragraph, filter(None, closing)))))
     return Document(name, f"{many}{made_up}{dropped}", "", (), sections, released.plan_fingerprint)
 
 
-def policy_of(released: Release[Any]) -> Policy | None:
+def _policy_of(released: Release[Any]) -> Policy | None:
     """The policy that a release's account keeps; None where it keeps none."""
     stated = released.mechanism.account.policy
     stated = stated if isinstance(stated, str | None) else stated()
@@ -79,20 +76,17 @@ def policy_of(released: Release[Any]) -> Policy | None:
         return None
 
 
-def answer_sections(
-    parts: Sequence[AnswerPart], labels: PolicyLabels | None = None, rest: str = _ALL
-) -> Iterator[Section]:
-    """The answers of each part, below its name where it has one; groups are called what ``labels`` says, and ``rest``
-    shows those that are left out."""
+def answer_sections(parts: Sequence[AnswerPart], rest: str = _ALL) -> Iterator[Section]:
+    """The answers of each part, below its name where it has one; ``rest`` shows those that are left out."""
     for part in parts:
         titled: tuple[Block, ...] = () if not part.name else (Paragraph(f"{part.name} ({part.kind})"),)
-        blocks = (*titled, *_answers(part, labels, rest))
+        blocks = (*titled, *_answers(part, rest))
         if blocks:
             yield Section(0, "", blocks)
 
 
-def _answers(part: AnswerPart, labels: PolicyLabels | None, rest: str) -> Iterator[Block]:
-    listed = [*_rows(part, labels)] if all(map(_has_bars, part.tables)) and part.tables else []
+def _answers(part: AnswerPart, rest: str) -> Iterator[Block]:
+    listed = [*_rows(part)] if all(map(_has_bars, part.tables)) and part.tables else []
     if not listed or (part.summary is not None and len(listed) > MOST_ROWS):
         for table in answer_tables(part):
             yield ShownTable(table.label, table.columns, table.rows[:MOST_ROWS])
@@ -116,43 +110,10 @@ def _has_bars(table: AnswerTable) -> bool:
     )
 
 
-def labelled(table: AnswerTable, labels: PolicyLabels | None) -> list[str]:
-    """What readers see the answers of a table called."""
-    if not labels:
-        return table.names
-    known = {*labels.titles, *labels.values}
-    groups = {
-        title.removeprefix("by "): cells for title, cells in table.columns.items() if title.removeprefix("by ") in known
-    }
-    if "name" not in table.columns:
-        own = itertools.takewhile(lambda one: one[0] != "value", table.columns.items())
-        said = [[labels.value(title, str(cell)) for cell in cells] for title, cells in own]
-        return [", ".join(words) for words in zip(*said, strict=True)] or table.names
-    each = ({title: cells[k] for title, cells in groups.items() if cells[k] is not None} for k in range(table.rows))
-    return [labels.answer(name, group) for name, group in zip(table.names, each, strict=True)]
-
-
-def with_labels(document: dict[str, Any], labels: PolicyLabels | None) -> dict[str, Any]:
-    """A release's document, and behind the value of each answer what readers see the answer called, where that is
-    another word."""
-    if not labels:
-        return document
-    said = dict(document)
-    for word in ("answers", "ratios"):
-        said |= {word: [_with_label(row, labels) for row in said[word]]} if word in said else {}
-    tasks = [with_labels(one, labels) for one in said.get("tasks", ())]
-    return {**said, **({"tasks": tasks} if tasks else {})}
-
-
-def _with_label(row: dict[str, Any], labels: PolicyLabels) -> dict[str, Any]:
-    label = labels.answer(row["name"], row.get("group", {}))
-    return row if label == row["name"] else {**row, "label": label}
-
-
-def _rows(part: AnswerPart, labels: PolicyLabels | None) -> Iterator[_Row]:
+def _rows(part: AnswerPart) -> Iterator[_Row]:
     for table in part.tables:
         columns = (table.cells(title) for title in ("value", "low", "high", "rmse"))
-        for name, value, low, high, error in zip(labelled(table, labels), *columns, strict=True):
+        for name, value, low, high, error in zip(table.called, *columns, strict=True):
             if value is None or low is None or high is None:
                 yield _Row(name, "none", "", math.nan)
             elif abs((low + high) / 2 - value) <= _NEAR * max(abs(value), high - low, 1e-300):

@@ -24,7 +24,8 @@ class AskedQuantiles:
     """One query: quantiles of an attribute, of some records, or of each group of them.
 
     ``at``: levels between 0 and 1; ``several``: whether answers are told apart by them. ``where``: a condition in
-    words, None for all records. ``by``: the columns whose values make the groups, of different attributes.
+    words, None for all records. ``by``: the columns whose values make the groups, of different attributes. ``label``:
+    what readers see it called, where that is not its name.
     """
 
     name: str
@@ -33,6 +34,7 @@ class AskedQuantiles:
     several: bool = False
     where: str | None = None
     by: tuple[Groups, ...] = field(default=(), repr=False)
+    label: str = field(default="", repr=False, compare=False)
 
     def called(self, level: Fraction, group: GroupValues) -> str:
         """What an answer is called."""

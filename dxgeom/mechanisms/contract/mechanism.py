@@ -174,4 +174,5 @@ def account_of(metric: VerifiedMetric) -> Account:
         metric.data_set,
         metric.source_text,
         metric.alike,
+        metric.labels,
     )

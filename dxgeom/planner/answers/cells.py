@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from dxgeom.numeric.columns import Column, Columns, plain_columns
 
 EVERYBODY: Final = "all records"
+LABEL: Final = "label"
+"""The column of what readers see answers called."""
 _AT_ONCE: Final = 1 << 18
 """About so many cells are laid out at a time."""
 
@@ -25,7 +27,8 @@ class CellTable:
 
     ``values`` (cells,): the counts, the last column's values the fastest; each is at most ``half_width`` off with the
     probability that is said beside it, and ``rmse`` off in the root of the mean square. ``estimate`` (cells,): what
-    they are estimated to be, where that was asked for; ``most``: what no count is larger than.
+    they are estimated to be, where that was asked for; ``most``: what no count is larger than. ``called``: the words
+    that readers see, where any of them is another.
     """
 
     titles: tuple[str, ...]
@@ -35,9 +38,11 @@ class CellTable:
     rmse: float
     estimate: NDArray[np.float64] | None = field(default=None, repr=False)
     most: float = math.inf
+    called: tuple[Sequence[str], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        if len(self.values) != math.prod(map(len, self.words)):
+        called = self.called or self.words
+        if len(self.values) != math.prod(map(len, self.words)) or [*map(len, called)] != [*map(len, self.words)]:
             raise ValueError("a table has a count for each combination of the values of its columns")
 
     @property
@@ -65,8 +70,13 @@ class CellTable:
     def columns(self) -> dict[str, list[Any]]:
         """A row for each cell: its columns' values, the count, its interval and error."""
         named = zip(self.titles, self.places, self.words, strict=True)
-        labels = {title: [words[place] for place in places.tolist()] for title, places, words in named}
-        return {**labels, **plain_columns(self.bars)}
+        columns = {title: [words[place] for place in places.tolist()] for title, places, words in named}
+        return {**columns, **plain_columns(self.bars), **({LABEL: self.labels} if self.called else {})}
+
+    @property
+    def labels(self) -> list[str]:
+        """What readers see each cell called."""
+        return [", ".join(words) or EVERYBODY for words in itertools.product(*(self.called or self.words))]
 
 
 def rows_of(tables: Sequence[CellTable], at_once: int = _AT_ONCE) -> Iterator[dict[str, Any]]:
@@ -106,7 +116,9 @@ def _rows(
         found[f"value {number + 1}"] = (codes[number], words)
     bars = [one.bars for one in some]
     named = {bar: "count" if bar == "value" else bar for bar in bars[0]}
-    return found | {title: np.concatenate([one[bar] for one in bars]) for bar, title in named.items()}
+    found |= {title: np.concatenate([one[bar] for one in bars]) for bar, title in named.items()}
+    labelled = any(one.called for one in tables)
+    return found | ({LABEL: [label for one in some for label in one.labels]} if labelled else {})
 
 
 def joined(batches: Sequence[Columns]) -> dict[str, Column]:
@@ -119,4 +131,4 @@ def joined(batches: Sequence[Columns]) -> dict[str, Column]:
 def _joined(parts: Sequence[Any]) -> Column:
     if isinstance(parts[0], tuple):
         return np.concatenate([places for places, _ in parts]), parts[0][1]
-    return np.concatenate(parts)
+    return [*itertools.chain(*parts)] if isinstance(parts[0], list) else np.concatenate(parts)

@@ -29,6 +29,7 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 if TYPE_CHECKING:
     from dxgeom.planner.estimates.estimate import EstimateWish
     from dxgeom.planner.estimates.tables import BoxEstimate, TableEstimate
+    from dxgeom.universe.labels import PolicyLabels
 
 _LEFT_TO_ROUNDING: Final = 1e-3
 _MOST_CELLS: Final = 100_000
@@ -111,8 +112,11 @@ class MarginalAnswers(AnswersInParts[MarginalQueries, NoisyTables]):
         place = self.queries.table(name)
         return self.exact.counts(place).reshape(self.queries.shapes[place])
 
-    def cells(self, level: float = 0.95) -> list[CellTable]:
-        """Every table with the values of its columns in words."""
+    def cells(self, level: float = 0.95, labels: PolicyLabels | None = None) -> list[CellTable]:
+        """Every table with the values of its columns in words, and what ``labels`` call these."""
+        words = {title: one.words for title, one in zip(self.queries.column_titles, self.queries.columns, strict=True)}
+        called = {} if labels is None else {title: labels.values_of(title, own) for title, own in words.items()}
+        labelled = {title for title, own in called.items() if own != words[title]}
         each = zip(self.queries.attribute_sets, self.half_widths(level).tolist(), self.rmse.tolist(), strict=True)
         return [
             CellTable(
@@ -121,30 +125,45 @@ class MarginalAnswers(AnswersInParts[MarginalQueries, NoisyTables]):
                 self.exact.counts(place),
                 width,
                 error,
+                called=tuple(called[title] for title in self.queries.titles(place))
+                if labelled & {*self.queries.titles(place)}
+                else (),
             )
             for place, (own, width, error) in enumerate(each)
         ]
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        return self.whole(level, query, joint=joint)  # columns may be called as people please
+
+    def whole(
+        self,
+        level: float = 0.95,
+        query: str | None = None,
+        *,
+        joint: bool = False,
+        labels: PolicyLabels | None = None,
+    ) -> Columns:
         """A row for each cell of one table: its columns' values, the count and its interval; of several tables, where
         none is named, as :meth:`batches`.
 
         Raises: UnsupportedCombination for an unknown table.
         """
         self.require_joint(joint=joint)
-        tables = self.cells(level)
+        tables = self.cells(level, labels)
         if query is None and len(tables) > 1:
             return joined([*rows_of(tables)])
         return tables[0 if query is None else self.queries.table(query)].columns
 
-    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Columns]:
+    def batches(
+        self, level: float = 0.95, *, joint: bool = False, labels: PolicyLabels | None = None
+    ) -> Iterator[Columns]:
         """Every cell of every table as rows of one table, some hundred thousand at a time: the table's name, its
         columns and their values, as words by their places in a list; the count, its interval and error.
 
         Raises: UnsupportedCombination for ``joint``.
         """
         self.require_joint(joint=joint)
-        return rows_of(self.cells(level))
+        return rows_of(self.cells(level, labels))
 
     def estimated(self, plan_fingerprint: str, wish: EstimateWish) -> TableEstimate:
         from dxgeom.planner.estimates.tables import estimate_of_tables  # and a solver with it
@@ -196,11 +215,19 @@ class BoxAnswers(AnswersInParts[BoxQueries, tuple[float, ...]]):
         """Every count by its box's name."""
         return dict(zip(self.names, self.values.tolist(), strict=True))
 
-    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+    def whole(
+        self,
+        level: float = 0.95,
+        query: str | None = None,
+        *,
+        joint: bool = False,
+        labels: PolicyLabels | None = None,
+    ) -> Columns:
         """A row for each box, or for the one of that name: its name, the count, its interval and error.
 
         Raises: UnsupportedCombination for ``joint``, or an unknown box.
         """
+        del labels
         self.require_joint(joint=joint)
         place = 0 if query is None else self.queries.place(query)
         chosen = slice(None) if query is None else slice(place, place + 1)

@@ -54,6 +54,7 @@ class ReleasedQuantile:
             "of": self.attribute,
             "query": self.about.query,
             "group": dict(self.about.group),
+            **({"name_label": self.about.called(self.name)} if self.about.label else {}),
         }
 
 
@@ -91,10 +92,11 @@ class QuantileAnswers(ShownAnswers):
 
     def _of_query(self, question: AskedQuantiles, labels: tuple[int, ...], answer: Any) -> Iterator[ReleasedQuantile]:
         if not question.by:
-            yield from self._of_group(question, AnswerOrigin(question.name), answer)
+            yield from self._of_group(question, AnswerOrigin(question.name, label=question.label), answer)
             return
         for label, one in zip(labels, answer, strict=True):
-            yield from self._of_group(question, AnswerOrigin(question.name, question.group(label)), one)
+            about = AnswerOrigin(question.name, question.group(label), question.label)
+            yield from self._of_group(question, about, one)
 
     def _of_group(
         self, question: AskedQuantiles, about: AnswerOrigin, answer: QuantileAnswer

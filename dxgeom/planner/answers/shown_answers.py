@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.columns import Columns
+from dxgeom.planner.answers.cells import LABEL
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
-from dxgeom.planner.answers.tables import of_query, part_of
+from dxgeom.planner.answers.tables import of_query, part_of, with_labels
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
 if TYPE_CHECKING:
     from dxgeom.planner.estimates.estimate import Estimate, EstimateWish
+    from dxgeom.universe.labels import PolicyLabels
 
 
 class ShownAnswers(Displayed, ABC):
@@ -143,12 +145,25 @@ class ShownAnswers(Displayed, ABC):
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each answer: see :meth:`dxgeom.Release.to_arrow`. Raises: UnsupportedCombination."""
-        found = part_of(of_query(self.as_dict(level, joint=joint), query)).whole or {}
-        return {title: cells for title, cells in found.items() if title != "exact"}
+        found = self.whole(level, query, joint=joint)
+        return {title: cells for title, cells in found.items() if title not in ("exact", LABEL)}
 
-    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Mapping[str, Any]]:
-        """The same, as it goes into a file, a part at a time."""
-        yield self.columns(level, joint=joint)
+    def whole(
+        self,
+        level: float = 0.95,
+        query: str | None = None,
+        *,
+        joint: bool = False,
+        labels: PolicyLabels | None = None,
+    ) -> Columns:
+        """The same as files and ledgers have it: with the exact numbers, and what readers see answers called."""
+        return part_of(with_labels(of_query(self.as_dict(level, joint=joint), query), labels)).whole or {}
+
+    def batches(
+        self, level: float = 0.95, *, joint: bool = False, labels: PolicyLabels | None = None
+    ) -> Iterator[Columns]:
+        """:meth:`whole`, a part at a time."""
+        yield self.whole(level, joint=joint, labels=labels)
 
     def to_arrow(self, query: str | None = None, *, level: float = 0.95, joint: bool = False) -> Any:
         """The answers as a ``pyarrow.Table``: see :meth:`dxgeom.Release.to_arrow`."""

@@ -17,10 +17,11 @@ import numpy as np
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.columns import plain_columns
-from dxgeom.planner.answers.cells import EVERYBODY, CellTable, joined, rows_of
+from dxgeom.planner.answers.cells import EVERYBODY, LABEL, CellTable, joined, rows_of
 from dxgeom.universe.wording import did_you_mean, shown
 
 if TYPE_CHECKING:
+    from dxgeom.universe.labels import PolicyLabels
     from dxgeom.universe.workloads.groups import AnswerOrigin
 
 Listed: TypeAlias = dict[str, list[Any]]
@@ -69,6 +70,11 @@ class AnswerTable:
         named = [", ".join(words) for words in zip(*(cells for _, cells in own), strict=True)]
         return named or [EVERYBODY] * self.rows
 
+    @property
+    def called(self) -> list[str]:
+        """What readers see the answers called."""
+        return self.columns.get(LABEL) or self.names
+
     def cells(self, column: str) -> list[Any]:
         """A column, None in each row where there is none."""
         return self.columns.get(column) or [None] * self.rows
@@ -110,9 +116,36 @@ def unknown_name(what: str, name: object, known: Any) -> UnsupportedCombination:
 
 
 def origin_words(name: str, origin: AnswerOrigin) -> dict[str, Any]:
-    """Which query of a file an answer is to, where it has another name, and the group that it is about."""
+    """Which query of a file an answer is to, where it has another name, the group that it is about, and its label."""
     query = {} if origin.query == name else {"query": origin.query}
-    return {**query, **({"group": dict(origin.group)} if origin.group else {})}
+    label = {"label": origin.called(name)} if origin.label else {}
+    return {**query, **({"group": dict(origin.group)} if origin.group else {}), **label}
+
+
+def called_by(labels: PolicyLabels | None, name: str, origin: AnswerOrigin) -> str:
+    """What readers see an answer of this name called."""
+    said = origin.called(name)
+    return labels.answer(said, {str(column): str(value) for column, value in origin.group}) if labels else said
+
+
+def with_labels(document: Json, labels: PolicyLabels | None) -> dict[str, Any]:
+    """A document, and behind each answer what readers see it called, where that is not its name; of whole tables what
+    the values of their columns are called."""
+    said = dict(document)
+    if not labels:
+        return said
+    for word, key in (("answers", "label"), ("ratios", "label"), ("quantiles", "name_label")):
+        if isinstance(said.get(word), list):
+            said[word] = [_with_label(row, key, labels) for row in said[word]]
+    called = {title: [*labels.values_of(title, words)] for title, words in said.get("values", {}).items()}
+    called = {title: words for title, words in called.items() if words != said["values"][title]}
+    tasks = [with_labels(one, labels) for one in said.get("tasks", ())]
+    return {**said, **({"labels": called} if called else {}), **({"tasks": tasks} if tasks else {})}
+
+
+def _with_label(row: Json, key: str, labels: PolicyLabels) -> Json:
+    label = labels.answer(row.get(key, row["name"]), row.get("group", {}))
+    return row if label == row.get(key, row["name"]) else {**row, key: label}
 
 
 def parts_of(document: Any) -> tuple[AnswerPart, ...]:
@@ -192,13 +225,15 @@ def _listed(document: Json) -> Iterator[AnswerTable]:
     rows, ratios = ([_named(row) for row in document.get(word, ())] for word in ("answers", "ratios"))
     manner = " at once, proved" if "bounds" in document else " at once" if document.get("joint") else ""
     each = (*rows, *ratios)
-    groups = _groups((*rows, *ratios), ("query", "name", *BARS, "bias", "unit"))
+    labelled = any("label" in row for row in each)
+    groups = _groups(each, ("query", "name", *BARS, "bias", "unit", *([LABEL] if labelled else [])))
     known = [one for one in ("rmse", "bias", "unit", "exact") if any(one in row for row in each)]
     known = ["rmse", *known] if ratios and "rmse" not in known else known
     for heading, answer, several in (("query", "answer", rows), ("ratio", "value", ratios)):
         columns: Listed = {column: [row[column] for row in several] for column in ("query", "name")}
         columns |= {called: [row.get("group", {}).get(title) for row in several] for title, called in groups.items()}
         columns |= {column: [_cell(row, column) for row in several] for column in (*BARS[:3], *known)}
+        columns |= {LABEL: [row.get("label", row["name"]) for row in several]} if labelled else {}
         columns |= {"within": [row["parts"] for row in several]} if several is ratios else {}
         if several or several is rows:
             beside = ("within",) if several is ratios else ()
@@ -251,24 +286,29 @@ def _or_infinite(end: Any, sign: int) -> float:
 
 def _quantiles(document: Json) -> Iterator[AnswerTable]:
     rows = document["quantiles"]
-    groups = _groups(rows, ("query", "name", "at", "value", "rank", "of"))
+    groups = _groups(rows, ("query", "name", "at", "value", "rank", "of", LABEL))
     labelled = any(row["value"] == row["label"] for row in rows)
     columns: Listed = {"query": [row.get("query", row["name"]) for row in rows], "name": [row["name"] for row in rows]}
     columns |= {called: [row.get("group", {}).get(title) for row in rows] for title, called in groups.items()}
     columns |= {"at": [row.get("at") for row in rows], "value": [row["label" if labelled else "value"] for row in rows]}
     columns |= {column: [row.get(column) for row in rows] for column in ("rank", "of")}
+    if any("name_label" in row for row in rows):
+        columns |= {LABEL: [row.get("name_label", row["name"]) for row in rows]}
     yield AnswerTable("quantile", columns, "value", beside=("rank",))
 
 
 def _cell_tables(document: Json) -> Iterator[CellTable]:
     """Each table with its cells; those that were too many to be written out are left out."""
-    values = document.get("values", {})
+    values, called = document.get("values", {}), document.get("labels", {})
     for one in document["tables"]:
         if one["cells"] is not None:
             sized = zip(one["table"], one["shape"], strict=True)
             words = tuple(values.get(title) or [*map(str, range(size))] for title, size in sized)
             counts = np.array([count / int(one["divisor"]) for count in one["cells"]], dtype=np.float64)
-            yield CellTable((*one["table"],), words, counts, float(one["half_width"]), float(one["rmse"]))
+            labels = tuple(called.get(title, own) for title, own in zip(one["table"], words, strict=True))
+            labels = labels if called.keys() & {*one["table"]} else ()
+            width, error = float(one["half_width"]), float(one["rmse"])
+            yield CellTable((*one["table"],), words, counts, width, error, called=labels)
 
 
 def _cross_tables(document: Json) -> Iterator[AnswerTable]:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias, final, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final, get_args
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from dxgeom.numeric.columns import Columns
 from dxgeom.planner.amounts import Amount
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.people.people import People
+
+if TYPE_CHECKING:
+    from dxgeom.universe.labels import PolicyLabels
 
 EstimateName: TypeAlias = Literal["auto", "consistent", "integers"]
 FAILURES: Final = (DxgeomError, MemoryError, ArithmeticError, RecursionError, np.linalg.LinAlgError)
@@ -108,8 +111,8 @@ class Estimate(Displayed, ABC):
         return tuple(self.by_name)
 
     @abstractmethod
-    def pairs(self) -> list[tuple[str, float, float]]:
-        """Some answers, by name: the released and the estimated one."""
+    def pairs(self, labels: PolicyLabels | None = None) -> list[tuple[str, float, float]]:
+        """Some answers, by what readers see them called: the released and the estimated one."""
 
     @abstractmethod
     def as_dict(self) -> dict[str, Any]:
@@ -121,7 +124,9 @@ class Estimate(Displayed, ABC):
         ones."""
 
     @abstractmethod
-    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Columns]:
+    def batches(
+        self, level: float = 0.95, *, joint: bool = False, labels: PolicyLabels | None = None
+    ) -> Iterator[Columns]:
         """The released answers as they go into a file, with three columns more: the estimate, and the ends of the bar
         of the release less what cannot be."""
 

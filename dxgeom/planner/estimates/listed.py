@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from dxgeom.mechanisms.linear.lattice import LatticeQueries
 from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.numeric.columns import Columns
 from dxgeom.planner.answers.linear_answers import LinearAnswers
+from dxgeom.planner.answers.tables import called_by
 from dxgeom.planner.estimates.estimate import NOTHING_READ, Estimate, EstimateWish, given_away, known_number
 from dxgeom.planner.estimates.exact_projection import (
     NoSuchPointError,
@@ -25,6 +26,9 @@ from dxgeom.planner.estimates.exact_projection import (
     nearest_point,
 )
 from dxgeom.planner.estimates.many_answers import nearest_in_floats
+
+if TYPE_CHECKING:
+    from dxgeom.universe.labels import PolicyLabels
 
 _EXACT: Final = 3e7
 """Products of exact rationals, of which a second makes some 30 million. What takes more is estimated in float64;"""
@@ -104,8 +108,10 @@ class ListedEstimate(Estimate):
         """(K,): the answers as float64."""
         return np.array([float(value) for value in self.exact_values])
 
-    def pairs(self) -> list[tuple[str, float, float]]:
-        return list(zip(self.names, self.released.values.tolist(), self.values.tolist(), strict=True))
+    def pairs(self, labels: PolicyLabels | None = None) -> list[tuple[str, float, float]]:
+        about = zip(self.names, self.released.all_origins, strict=False)
+        called = [called_by(labels, name, origin) for name, origin in about]
+        return list(zip(called, self.released.values.tolist(), self.values.tolist(), strict=True))
 
     def intervals(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
         """(K, 2): the bars of the release less what cannot be: each true answer lies between these with probability *at
@@ -137,8 +143,10 @@ class ListedEstimate(Estimate):
             one["outside_released_interval"] = out
         return {**found, "level": float(level)}
 
-    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Columns]:
-        (found,) = self.released.batches(level, joint=joint)
+    def batches(
+        self, level: float = 0.95, *, joint: bool = False, labels: PolicyLabels | None = None
+    ) -> Iterator[Columns]:
+        (found,) = self.released.batches(level, joint=joint, labels=labels)
         low, high = self.intervals(level, joint=joint).T.tolist()
         # Ratios come below the answers.
         below = [None] * (len(found["name"]) - len(low))

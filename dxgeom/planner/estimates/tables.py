@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from dxgeom.planner.estimates.projection import (
     subsets,
 )
 from dxgeom.planner.estimates.worth import worth_of
+
+if TYPE_CHECKING:
+    from dxgeom.universe.labels import PolicyLabels
 
 _AGREE: Final = 0.01
 """Tables whose parts differ by less than this part of the least cell's error agree."""
@@ -92,7 +95,7 @@ class TableEstimate(Estimate):
         """The estimates of one table, by its name or its columns. Raises: UnsupportedCombination for an unknown one."""
         return self.tables[self.released.queries.table(name)]
 
-    def pairs(self) -> list[tuple[str, float, float]]:
+    def pairs(self, labels: PolicyLabels | None = None) -> list[tuple[str, float, float]]:
         return []
 
     @cached_property
@@ -120,15 +123,17 @@ class TableEstimate(Estimate):
             one["outside_released_interval"] = outside
         return {**found, "cells_lie_between": [0, self.total], "level": float(level)}
 
-    def cells(self, level: float = 0.95) -> list[CellTable]:
+    def cells(self, level: float = 0.95, labels: PolicyLabels | None = None) -> list[CellTable]:
         """Every table with the released counts and the estimates beside them."""
         most = math.inf if self.total is None else self.total
-        each = zip(self.released.cells(level), self.tables, strict=True)
+        each = zip(self.released.cells(level, labels), self.tables, strict=True)
         return [replace(one, estimate=np.ravel(table).astype(np.float64), most=most) for one, table in each]
 
-    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Columns]:
+    def batches(
+        self, level: float = 0.95, *, joint: bool = False, labels: PolicyLabels | None = None
+    ) -> Iterator[Columns]:
         self.released.require_joint(joint=joint)
-        return rows_of(self.cells(level))
+        return rows_of(self.cells(level, labels))
 
     def columns(self, level: float = 0.95) -> Columns:
         """The same, all at once."""
@@ -312,7 +317,7 @@ class BoxEstimate(Estimate):
     def by_name(self) -> Mapping[str, float]:
         return dict(zip(self.released.names, self.values.tolist(), strict=True))
 
-    def pairs(self) -> list[tuple[str, float, float]]:
+    def pairs(self, labels: PolicyLabels | None = None) -> list[tuple[str, float, float]]:
         return list(zip(self.released.names, self.released.values.tolist(), self.values.tolist(), strict=True))
 
     def as_dict(self) -> dict[str, Any]:
@@ -326,8 +331,10 @@ class BoxEstimate(Estimate):
         told = {"outside_released_interval": int(np.count_nonzero(outside)), "level": float(level)}
         return {**self.as_dict(), "counts_lie_between": [0, most], **told}
 
-    def batches(self, level: float = 0.95, *, joint: bool = False) -> Iterator[Columns]:
-        for found in self.released.batches(level, joint=joint):
+    def batches(
+        self, level: float = 0.95, *, joint: bool = False, labels: PolicyLabels | None = None
+    ) -> Iterator[Columns]:
+        for found in self.released.batches(level, joint=joint, labels=labels):
             low, high = (np.clip(np.asarray(found[end]), 0.0, self.most) for end in ("low", "high"))
             yield {**found, "estimate": self.values, "estimate_low": low, "estimate_high": high}
 

@@ -115,7 +115,7 @@ class SyntheticAnswers(ShownAnswers):
         return self.queries.each_origin
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
-        """As of all answers, with groups in their names alone, as files of earlier versions have them."""
+        """As of all answers, with groups in their names alone, as in earlier versions."""
         found = super().columns(level, query, joint=joint)
         return {title: found[title] for title in ("query", "name", "value", "low", "high", "unit")}
 

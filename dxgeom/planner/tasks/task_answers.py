@@ -25,6 +25,7 @@ from dxgeom.universe.workloads.groups import AnswerOrigin
 
 if TYPE_CHECKING:
     from dxgeom.planner.estimates.estimate import Estimate, EstimateWish
+    from dxgeom.universe.labels import PolicyLabels
 
 
 @final
@@ -143,16 +144,35 @@ class TaskAnswers(ShownAnswers):
         return tuple(map(AnswerOrigin, self.tasks.names))
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        return self._stacked(level, query, joint=joint, whole=False)
+
+    def whole(
+        self,
+        level: float = 0.95,
+        query: str | None = None,
+        *,
+        joint: bool = False,
+        labels: PolicyLabels | None = None,
+    ) -> Columns:
+        return self._stacked(level, query, joint=joint, whole=True, labels=labels)
+
+    def _stacked(
+        self, level: float, query: str | None, *, joint: bool, whole: bool, labels: PolicyLabels | None = None
+    ) -> Columns:
         """The table of one task, or, where none is named, those of all, one below the other: a first column names the
         task, and a cell is empty where a task has no such column.
 
         Args: ``query``: the name of a task.
         Raises: UnsupportedCombination for an unknown task.
         """
+
+        def of(one: ShownAnswers, level: float) -> Columns:
+            return one.whole(level, joint=joint, labels=labels) if whole else one.columns(level, joint=joint)
+
         if query is not None:
-            return self[query].columns(level, joint=joint)
+            return of(self[query], level)
         apart = self._apart(level, joint=joint)
-        each = [(name, plain_columns(one.columns(apart, joint=joint))) for name, one in self.by_name.items()]
+        each = [(name, plain_columns(of(one, apart))) for name, one in self.by_name.items()]
         return {title: _alike(cells) for title, cells in stacked(each).items()}
 
     @property

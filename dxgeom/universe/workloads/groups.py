@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from typing import TypeAlias, final
@@ -32,10 +32,20 @@ GroupValues: TypeAlias = tuple[tuple[str, str], ...]
 @final
 @dataclass(frozen=True)
 class AnswerOrigin:
-    """What an answer is about: the query of a file that asked for it, by name, and the group of records, if any."""
+    """What an answer is about: the query of a file that asked for it, by name, and the group of records, if any.
+
+    ``label``: what readers see the query called, empty where that is its name; no part of what it means.
+    """
 
     query: str
     group: GroupValues = ()
+    label: str = field(default="", repr=False, compare=False)
+
+    def called(self, name: str) -> str:
+        """What readers see its answer of this name called: the label in the place of the query's name, or before it."""
+        if not self.label:
+            return name
+        return self.label + name[len(self.query) :] if name.startswith(self.query) else f"{self.label}: {name}"
 
     def explains(self, name: str) -> bool:
         """Whether an answer of this name can be about this: fingerprints cover names, and nothing else said of it.

@@ -117,7 +117,7 @@ def test_what_fails_after_the_answer_was_stored_ends_with_5(folder: Path, monkey
     def broken(*_: object) -> None:
         raise DataError("cannot be shown")
 
-    monkeypatch.setattr("dxgeom.cli.release.labels_of_answers", broken)
+    monkeypatch.setattr("dxgeom.cli.showing.ShownEstimate.document", broken)
     code, document = release(folder, "--id", "x")
     assert (code, document["error"]["stored"]) == (Outcome.STORED, True)
     assert "dxgeom ledger show" in document["error"]["message"]
