@@ -162,8 +162,10 @@ class CandidateBuilder:
 
     @property
     def asks_boxes(self) -> bool:
-        """Whether they are boxes, and so many that other shapes may be worse."""
-        return outgrows_a_search(len(self.sensitivity.queries.names)) and self.in_boxes.boxes
+        """Whether they are boxes, and other shapes may be worse: where these are sought, and neither the hull nor the
+        best covariance is to be had at once."""
+        sought = self.sensitivity.metric.privacy != CONCENTRATED and not self.has_hull
+        return (sought or outgrows_a_search(len(self.sensitivity.queries.names))) and self.in_boxes.boxes
 
     @cached_property
     def in_boxes(self) -> BoxCandidates:

@@ -16,7 +16,7 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
 from dxgeom.mechanisms.parts.box_scales import line_gaps
-from dxgeom.planner.boxes.choosing import sought
+from dxgeom.planner.boxes.choosing import measured_flat, sought
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 
@@ -51,6 +51,14 @@ class BoxCandidates:
         if self._boxes is None:
             raise TooLarge("these queries are not all counts in boxes")
         return in_answers(sought(self.sensitivity.metric, self._boxes, kind, self.worst)[0], self.sensitivity)
+
+    @cached_property
+    def beginning(self) -> NDArray[np.float64]:
+        """(K,): the mean squared errors of the noise that a search begins from: each attribute as it is, or along its
+        line. Raises: TooLarge, CertificateRefused."""
+        if self._boxes is None:
+            raise TooLarge("these queries are not all counts in boxes")
+        return measured_flat(self.sensitivity.metric, self._boxes, self.worst).variances
 
     @cached_property
     def bound(self) -> float:

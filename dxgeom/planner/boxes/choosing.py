@@ -136,19 +136,33 @@ def sought(
 
     Raises: TooLarge, CertificateRefused.
     """
-    asked, queries = queries, queries.merged
-    gaps = line_gaps(metric, queries)
-    ways: list[tuple[Factor, ...]] = [
-        ((Path(size),) if line is not None else ()) + trees(size)
-        for size, line in zip(queries.sizes, gaps, strict=True)
-    ]
-    least, scales, taken = _descended(metric, queries, kind, ways)
+    least, scales, taken = _descended(metric, queries.merged, kind, _ways(metric, queries.merged))
     if not math.isfinite(least):
         raise TooLarge("these boxes are measured in too many blocks: ask for fewer, or of fewer attributes each")
     if not worst:
-        return BoxMechanism(kind, metric, asked, tuple(taken), scales), None
-    found_worst = worst_scales(_question(metric, queries, taken, kind))
-    return BoxMechanism(kind, metric, asked, tuple(taken), found_worst.scales), found_worst.dual_weights
+        return BoxMechanism(kind, metric, queries, tuple(taken), scales), None
+    found_worst = worst_scales(_question(metric, queries.merged, taken, kind))
+    return BoxMechanism(kind, metric, queries, tuple(taken), found_worst.scales), found_worst.dual_weights
+
+
+def measured_flat(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> BoxMechanism:
+    """Laplace noise that is found at once: the first way of each attribute, value by value or along its line.
+
+    Raises: TooLarge, CertificateRefused.
+    """
+    flat = tuple(own[0] for own in _ways(metric, queries.merged))
+    question = _question(metric, queries.merged, flat, LAPLACE)
+    scales = worst_scales(question).scales if worst else best_scales(question)
+    return BoxMechanism(LAPLACE, metric, queries, flat, scales)
+
+
+def _ways(metric: VerifiedMetric, queries: BoxQueries) -> list[tuple[Factor, ...]]:
+    """Of each attribute the ways of measuring it: along its line, where it is one, and in trees, the flat one first."""
+    gaps = line_gaps(metric, queries)
+    return [
+        ((Path(size),) if line is not None else ()) + trees(size)
+        for size, line in zip(queries.sizes, gaps, strict=True)
+    ]
 
 
 def _descended(

@@ -36,6 +36,8 @@ COMPARED: Final = (
 )
 """Unbiased noise that a plan may take."""
 
+PROMISING_BEGINNING: Final = 2.0
+"""Trees of several levels were seen to have at most half of the error of flat ones, for up to 322 boxes."""
 BOUND: Final = "the lower bound"
 Search: TypeAlias = Literal["full", "quick", "interrupted"]
 
@@ -219,6 +221,8 @@ class CandidateComparison:
         if name in names(Kind.CHANGED_QUERIES) and records is not None:
             worth = WORTH_A_SEARCH if shared.options.quick else WORTH_A_BIAS
             require_something_to_save(shared.sensitivity, records, worth)
+        if name in names(Kind.BOXES) and self._least < np.inf:
+            self._require_promising(shared.objective.loss(shared.in_boxes.beginning), shared.objective.title)
         if self._least == np.inf or not is_large(shared):
             return
         times = self._candidate_bound(name, shared) / self._least
@@ -229,6 +233,11 @@ class CandidateComparison:
             )
         if times > 1:
             raise TooLarge(f"it has at least {times:.3g} times the least {shared.objective.title} found")
+
+    def _require_promising(self, begun: float, title: str) -> None:
+        """Raises: TooLarge where a search begins too far from the best to come near it."""
+        if begun > PROMISING_BEGINNING * self._least:
+            raise TooLarge(f"its search would begin at {begun / self._least:.3g} times the least {title} found")
 
     @cached_property
     def _quick_search(self) -> QuickSearch | None:

@@ -23,6 +23,7 @@ from dxgeom.planner.comparing.candidate_bounds import CAUTION, is_large, unprove
 QUICK: Final = (
     *("hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "body", "gaussian-with-jumps", "laplace"),
     *("epsilon-dp", "marginal-laplace", "changed-queries", "block-hulls", "rotated-laplace", "coarse-hull"),
+    "boxes-laplace",
 )
 """In this order;"""
 SOUGHT: Final = ("gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull")
