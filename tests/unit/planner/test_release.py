@@ -202,6 +202,7 @@ def test_a_release_of_a_plan_is_a_release_whose_answer_knows_its_errors():
         "spent",
         "remaining",
         "records",
+        "public",
         "dropped_rows",
         "assumed",
         "mechanism",
