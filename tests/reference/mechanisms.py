@@ -637,10 +637,24 @@ CASES["boxes-laplace"] = Case(
 )
 
 
+COMING_POLICY = Policy.from_dict(
+    {
+        "policy": "three values on a line, and records that come and go",
+        "privacy": "concentrated",
+        "universe": {"attributes": {"a": {"range": [0, 2], "step": 1}, "b": {"values": ["x", "y"]}}},
+        "rules": [
+            {"change": "a", "per": 1, "epsilon": "0.75"},
+            {"change": "b", "epsilon": "0.75"},
+            {"presence": True, "epsilon": "1.5"},
+        ],
+    }
+)
+
+
 CASES["toeplitz-gaussian"] = Case(
     make=lambda: (
         plan(
-            LINE_POLICY.compile(), BoxQueries.prefixes(LINE_POLICY.universe, "a"), mechanism="toeplitz-gaussian"
+            COMING_POLICY.compile(), BoxQueries.prefixes(COMING_POLICY.universe, "a"), mechanism="toeplitz-gaussian"
         ).mechanism
     ),
     data=whole_tables([10], [6, 1, 3]),

@@ -105,7 +105,7 @@ class ToeplitzMechanism(LatticeNoise[tuple[float, ...]]):
     @cached_property
     def queries(self) -> MarginalQueries:
         """The tables that are read: those of the attribute, and of all records where a box is of these."""
-        return self.merged.tables
+        return self.merged.tables_read
 
     @cached_property
     def fingerprint(self) -> str:
