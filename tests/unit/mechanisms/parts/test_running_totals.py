@@ -9,18 +9,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import ctx
+from flint import arb, ctx, fmpq
 from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
 from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.errors import CertificateRefused, DxgeomError, TooLarge, UnsupportedCombination
+from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, line_bounds, totals_in_answers
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_theta
+from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.toeplitz import ONE, ToeplitzNormals
-from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness
 
 SIZE = 9
 NO_STEPS = LineBounds(Fraction(1), None, False)
@@ -85,6 +87,35 @@ def test_what_float64_draws_is_within_its_bound_of_what_balls_do(size, scaled):
     )
     assert np.all(off <= drawn.errors[0])
     assert drawn.errors.max() < 1e-6
+
+
+class SmallWords(Randomness):
+    """Down to the smallest that float64 takes, and below."""
+
+    def words(self, count):
+        generator = np.random.default_rng(count)
+        words = generator.integers(0, 2**64, count, dtype=np.uint64)
+        return words >> generator.integers(0, 36, count, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("law", [ToeplitzStrategy(3).law(1.0, 1 / 64), GaussianNoise(Ellipsoid(np.array([[50.0]])))])
+def test_uniforms_far_below_what_their_first_bits_tell_well_are_within_their_bounds(law):
+    """At both ends of what the words leave open, and every row but those with a word below 2³⁰."""
+    draws, pairs = law.ideal(200, SmallWords()), (law.dimension + 1) // 2
+    assert np.array_equal(draws.legible, np.all(draws.words[:, :pairs] >= 2**30, axis=1))
+    assert np.any(np.any(draws.words[:, :pairs] < 2**40, axis=1) & draws.legible) and not np.all(draws.legible)
+    for row in np.flatnonzero(draws.legible).tolist():
+        for end in (0, 1):
+            with ctx.workprec(200):
+                exact = draws.evaluation(row)([arb(fmpq(int(word) + end, 2**64)) for word in draws.words[row]])
+            for value, error, truth in zip(draws.values[row], draws.errors[row], exact, strict=True):
+                assert bool(abs(arb(float(value)) - truth) <= arb(float(error)))
+
+
+def test_coefficients_that_are_masked_are_those_below_the_mask():
+    masked = np.ma.array([ONE, ONE // 2], mask=[False, True])
+    law = ToeplitzNormals(masked, np.ones(2))
+    assert type(law.series) is np.ndarray and law.series.tolist() == [ONE, ONE // 2]
 
 
 def test_the_law_is_its_matrix():
