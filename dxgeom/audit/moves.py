@@ -385,16 +385,19 @@ class _OfTotals:
         whole = np.where(lags >= 0, self._law.series[np.maximum(lags, 0)] / ONE, 0.0)
         differences = np.eye(self.size) - np.eye(self.size, k=-1)
         added = self._steps * np.tril(np.ones((self.size, self.size)))
-        self._laid_out = (whole / self._law.lengths) @ (differences @ added)
+        with np.errstate(all="ignore"):  # of what is no number here the exact square decides
+            self._laid_out = (whole / self._law.lengths) @ (differences @ added)
 
     def require(self, one: NDArray[np.int64], other: NDArray[np.int64] | None, bounds: NDArray[np.float64]) -> None:
         """Raises: CertificateRefused unless they are no further apart, or where there is no other, no longer."""
         for start in range(0, len(one), _VECTORS_AT_ONCE):
             here = slice(start, start + _VECTORS_AT_ONCE)
-            vectors = self._laid_out[:, one[here]]
-            if other is not None:
-                vectors = vectors - self._laid_out[:, other[here]]
-            for place in np.flatnonzero(np.linalg.norm(vectors, axis=0) > bounds[here] * (1 - _NEAR)).tolist():
+            with np.errstate(all="ignore"):
+                vectors = self._laid_out[:, one[here]]
+                if other is not None:
+                    vectors = vectors - self._laid_out[:, other[here]]
+                far = ~(np.linalg.norm(vectors, axis=0) <= bounds[here] * (1 - _NEAR))
+            for place in np.flatnonzero(far).tolist():
                 at = start + place
                 square = self._exactly(int(one[at]), None if other is None else int(other[at]))
                 if square > Fraction(float(bounds[at])) ** 2:
