@@ -203,6 +203,7 @@ FORGED_TOTALS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", IN_TOTALS)
 @pytest.mark.parametrize("seals", [False, True])
 def test_forged_scales_and_coefficients_of_running_totals_are_refused_or_judged(name, seals, documents, tmp_path):
