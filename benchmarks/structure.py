@@ -4,7 +4,12 @@ Setting: ordinary privacy in its concentrated form (a record comes or goes at 1)
 with values a step apart nearer. Errors are root mean squares over the answers at spend 1, as plans tell them before
 data; the bound is the plan's own, of all additive noise that stretches to every spend. With --draws a release is drawn,
 too.
-Asked: issue 28. Run: .venv/bin/python benchmarks/structure.py [--draws]
+Asked: issue 28.
+
+Then prefixes, windows of 32 values and all ranges, under presence alone, beside what HDMM's authors printed in the same
+setting: see ``hdmm.py``, which states it and the source. Independent noise in every value, and trees, are this
+package's, and so are the figures of noise in running totals. Nothing here depends on a seed.
+Run: .venv/bin/python benchmarks/structure.py [--draws]
 """
 
 from __future__ import annotations
@@ -14,7 +19,11 @@ import sys
 import time
 from fractions import Fraction
 
+from hdmm import PUBLISHED, intervals
+
 import dxgeom as dx
+from dxgeom.mechanisms.parts.box_mechanism import NORMAL
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ
 from dxgeom.numeric.randomness import SystemRandomness
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.workloads.box_queries import BoxQueries
@@ -44,9 +53,28 @@ def policy(size: int, steps: Fraction | None) -> Policy:
     )
 
 
+def beside_others() -> None:
+    """A row for each workload of HDMM's authors that is planned here."""
+    print("\n| queries | values | each value alone | trees | running totals | HDMM's convex program | their bound |")
+    print("|---|---|---|---|---|---|---|")
+    for (workload, size), (alone, optimum, bound) in PUBLISHED.items():
+        own, asked = policy(size, None), intervals(workload, size)
+        metric, queries = own.compile(), BoxQueries.of(own.universe, [{"t": ends} for ends in asked])
+        found = {}
+        for noise in (NORMAL, TOEPLITZ):
+            found[noise] = math.sqrt(dx.plan(metric, queries, mechanism=noise).loss / queries.count)
+        row = f"| {workload} | {size:,} | {alone:.3f} | {found[NORMAL]:.3f} | {found[TOEPLITZ]:.3f} |"
+        print(f"{row} {optimum:.3f} | {bound:.3f} |")
+
+
 def main() -> None:
+    """A row for each size, and for each workload of others."""
+    as_asked("--draws" in sys.argv)
+    beside_others()
+
+
+def as_asked(draws: bool) -> None:
     """A row for each size."""
-    draws = "--draws" in sys.argv
     print("| values | step | asked | measured | bound | noise | plan, s |" + (" draw, s |" if draws else ""))
     print("|---|---|---|---|---|---|---|" + ("---|" if draws else ""))
     for size, steps, asked in ASKED:
