@@ -28,6 +28,7 @@ from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import RejectionNoise, box_around
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.noise.rounding import IdealDraws, exponentials, legible
+from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.numeric.randomness import Randomness, SystemRandomness
 
 PER_BATCH = 100_000
@@ -49,6 +50,9 @@ SAMPLERS: dict[str, NoiseLaw] = {
     "differences in a table": DifferencedNormals(30.0, np.array([3.0, 2.0, 4.0])),
     "along bases of a table": KroneckerNormals(
         np.array([[30.0], [9.0]]), (np.array([[1.0, 0.5], [-0.2, 1.0]]), np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]]))
+    ),
+    "running totals, m = 4": ToeplitzNormals(
+        np.array([2**60, 2**59, 3 * 2**57, -(2**55)]), np.array([90.0, 90.0, 40.0, 60.0])
     ),
     "Gaussian, m = 3": GaussianNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "jumps, m = 2": GaussianWithJumps.around(

@@ -27,6 +27,7 @@ from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
@@ -194,6 +195,21 @@ class AtCuts(Along):
 
 
 @final
+class InTotals(Along):
+    """How many have each of ``size`` values or an earlier one."""
+
+    def __init__(self, size: int) -> None:
+        self.numbers = self.most = size
+
+    def apart(self, one: Codes, other: Codes) -> NDArray[np.int64]:
+        return np.asarray(np.abs(one - other))
+
+    def summed(self, table: NDArray[Any]) -> NDArray[Any]:
+        _require(table.shape[-1] == self.numbers)
+        return np.asarray(np.cumsum(table, axis=-1))
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class CountedBlock:
     """The numbers of a block: ``along`` the attributes at ``axes``, rising places in the universe, of which ``merged``
@@ -245,6 +261,7 @@ _SUMMED: Final[Mapping[str, Callable[[Any], Along]]] = {
     "FirstLessSecond": lambda one: FirstOfTwo(),
     "Siblings": lambda one: AboveFirst(one.groups, one.radix, one.width),
     "Cuts": lambda one: AtCuts(one.size),
+    "RunningTotals": lambda one: InTotals(one.size),
 }
 
 
@@ -262,7 +279,8 @@ def blocks_with_noise(mechanism: LatticeNoise[Any]) -> dict[int, NoisyBlock]:
 
     Raises: CertificateRefused unless there is a coordinate for each number.
     """
-    made: Any = _of_boxes if isinstance(mechanism, BoxMechanism) else _of_tables
+    ways: dict[type[Any], Any] = {BoxMechanism: _of_boxes, ToeplitzMechanism: _of_totals}
+    made: Any = ways.get(type(mechanism), _of_tables)
     found = {
         number: NoisyBlock(made(mechanism, number), [law] * draws) for number, law, draws in mechanism.noisy_parts()
     }
@@ -291,6 +309,12 @@ def _of_boxes(mechanism: BoxMechanism, number: int) -> CountedBlock:
             along.append(_level(getattr(factor, "radices", ()), level, mechanism.normal, factor.size))
     merged = {one.axis: one.codes for one in columns}
     return CountedBlock(tuple(axes), tuple(along), merged, mechanism.step.denominator)
+
+
+def _of_totals(mechanism: ToeplitzMechanism, number: int) -> CountedBlock:
+    (column,) = mechanism.merged.columns
+    along = InTotals(len(column.words))
+    return CountedBlock((column.axis,), (along,), {column.axis: column.codes}, mechanism.step.denominator)
 
 
 def _level(radices: Sequence[int], level: int, normal: bool, size: int) -> Along:

@@ -3,7 +3,9 @@
 Laplace noise of scale b hides numbers that are Σ|s| apart up to Σ|s|/b. Normal noise in what siblings have above their
 first hides them up to the length of what is left without their mean, over its deviation; squares of these add up. What
 the other attributes of a record add to a move is taken at its most, block by block: in integers and rationals; along
-bases of attributes, which are undone in balls, in float64 and too large by more than all roundings.
+bases of attributes, which are undone in balls, in float64 and too large by more than all roundings. In running totals
+what a record adds, through the law's own map undone, is a vector for each value; near their distance two are compared
+in integers.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import NDArray
 
-from dxgeom.audit.counted_blocks import AboveFirst, FirstOfTwo, NoisyBlock
+from dxgeom.audit.counted_blocks import AboveFirst, FirstOfTwo, InTotals, NoisyBlock
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.metrics.combinations import CapMetric, GroupedMetric, PresenceMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric
@@ -28,6 +30,7 @@ from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.noise.toeplitz import ONE, ToeplitzNormals
 from dxgeom.numeric.exact_numbers import at_most_one, value_rounded_up
 from dxgeom.numeric.rounding import round_down, round_up
 
@@ -342,3 +345,76 @@ def _require(squares: NDArray[np.float64], distances: NDArray[np.float64], parts
     roundings = 1 + (widest + len(parts) + 32) * 2.0**-52
     if not np.all(squares * roundings <= distances**2):
         raise CertificateRefused("the noise does not hide what the metric protects: it is too narrow along some basis")
+
+
+_MOST_TOTALS: Final = 2000
+_VECTORS_AT_ONCE: Final = 512
+
+
+def require_along_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
+    """That every move is hidden, of which all changes are made; in a sentence. Raises: CertificateRefused, TooLarge."""
+    vectors, axis, codes = _OfTotals(noisy), noisy[0].block.axes[0], noisy[0].block.merged
+    for pairs in moves.along(axis):
+        vectors.require(codes[axis][pairs.first], codes[axis][pairs.second], pairs.bound)
+    values = np.arange(vectors.size)
+    for places, distance in moves.together:
+        for value in values.tolist() if axis in places else ():
+            vectors.require(values, np.full_like(values, value), np.full(len(values), round_down(distance)))
+    if moves.presence is not None:
+        vectors.require(values, None, np.full(len(values), round_down(moves.presence)))
+    return "every move along the attribute of the totals is hidden, no other moves them: so is every change"
+
+
+@final
+class _OfTotals:
+    """Of each value. Raises: CertificateRefused for noise of another form; TooLarge."""
+
+    def __init__(self, noisy: Sequence[NoisyBlock]) -> None:
+        laws = [law for one in noisy for law in one.laws]
+        if (
+            len(laws) != 1
+            or not isinstance(laws[0], ToeplitzNormals)
+            or not isinstance(noisy[0].block.along[0], InTotals)
+        ):
+            raise CertificateRefused("noise in running totals has one law, of the totals of one attribute")
+        self._law, self.size, self._steps = laws[0], laws[0].dimension, noisy[0].block.steps
+        if self.size > _MOST_TOTALS:
+            raise TooLarge(f"running totals of more than {_MOST_TOTALS:,} values are not laid out for this audit")
+        place = np.arange(self.size)
+        lags = place[:, None] - place
+        whole = np.where(lags >= 0, self._law.series[np.maximum(lags, 0)] / ONE, 0.0)
+        differences = np.eye(self.size) - np.eye(self.size, k=-1)
+        added = self._steps * np.tril(np.ones((self.size, self.size)))
+        with np.errstate(all="ignore"):  # of what is no number here the exact square decides
+            self._laid_out = (whole / self._law.lengths) @ (differences @ added)
+
+    def require(self, one: NDArray[np.int64], other: NDArray[np.int64] | None, bounds: NDArray[np.float64]) -> None:
+        """Raises: CertificateRefused unless they are no further apart, or where there is no other, no longer."""
+        for start in range(0, len(one), _VECTORS_AT_ONCE):
+            here = slice(start, start + _VECTORS_AT_ONCE)
+            with np.errstate(all="ignore"):
+                vectors = self._laid_out[:, one[here]]
+                if other is not None:
+                    vectors = vectors - self._laid_out[:, other[here]]
+                far = ~(np.linalg.norm(vectors, axis=0) <= bounds[here] * (1 - _NEAR))
+            for place in np.flatnonzero(far).tolist():
+                at = start + place
+                square = self._exactly(int(one[at]), None if other is None else int(other[at]))
+                if square > Fraction(float(bounds[at])) ** 2:
+                    raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
+
+    def _exactly(self, one: int, other: int | None) -> Fraction:
+        """The square of how far they are apart, of the coefficients and lengths as they are."""
+        series: list[int] = self._law.series.tolist()
+        chosen = [(1, one)] if other is None else [(1, one), (-1, other)]
+        columns = [
+            (Fraction(sign * self._steps, ONE) / Fraction(float(self._law.lengths[place])), place)
+            for sign, place in chosen
+        ]
+        found = Fraction(0)
+        for share, place in columns:
+            for times, beside in columns:
+                low = max(place, beside)
+                both = zip(series[low - place : self.size - place], series[low - beside :], strict=False)
+                found += share * times * sum(first * second for first, second in both)
+        return found

@@ -30,19 +30,22 @@ from dxgeom.audit.counted_blocks import (
     within_components,
 )
 from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
-from dxgeom.audit.moves import moves_of, require_along_bases, require_moves
+from dxgeom.audit.moves import moves_of, require_along_bases, require_along_totals, require_moves
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
 from dxgeom.mechanisms.contract.mechanism import Mechanism
+from dxgeom.mechanisms.contract.readers import TableReader
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.components import components_of
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.planner.plan import Plan
 
 _DIGIT: Final = 12
@@ -94,19 +97,21 @@ def require_tables(mechanism: TableMechanism, noisy: Mapping[int, NoisyBlock], c
     _require(all(np.array_equal(found * mechanism.shares, own * divisor) for found, own, divisor in exact))
 
 
-def require_boxes(mechanism: BoxMechanism, noisy: Mapping[int, NoisyBlock], change: RandomChange) -> None:
+def require_boxes(
+    mechanism: BoxMechanism | ToeplitzMechanism, noisy: Mapping[int, NoisyBlock], change: RandomChange
+) -> None:
     """The same of counts in boxes: what is measured are the numbers that are said to be; whatever else is done sees no
     more of the data than these with noise. Raises: CertificateRefused.
     """
     cells = _cells(mechanism, change)
-    for number in range(len(mechanism.question.blocks)):
-        if number in noisy or not mechanism.question.protected[number]:
+    bare = [] if isinstance(mechanism, ToeplitzMechanism) else np.flatnonzero(~mechanism.question.protected).tolist()
+    for number in sorted({*noisy, *bare}):
 
-            def measured(parts: Numbers, number: int = number) -> Numbers:
-                return [mechanism.measured(number, DrivenTables(tuple(parts))).reshape(-1)]
+        def measured(parts: Numbers, number: int = number) -> Numbers:
+            return [mechanism.measured(number, DrivenTables(tuple(parts))).reshape(-1)]
 
-            (found,) = _exactly(measured, cells)
-            _require(np.array_equal(found, noisy[number].block.table(change).ravel() if number in noisy else 0 * found))
+        (found,) = _exactly(measured, cells)
+        _require(np.array_equal(found, noisy[number].block.table(change).ravel() if number in noisy else 0 * found))
     noise = {number: whole_numbers(one.block.size, _WIDE) for number, one in noisy.items()}
     made_up = {number: drawn - noisy[number].block.numbers(change) for number, drawn in noise.items()}
     nobody = DrivenTables(tuple(np.zeros(len(one), dtype=np.int64) for one in cells))
@@ -226,7 +231,7 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
     """Raises: CertificateRefused; TooLarge, UnsupportedCombination where there is no second route."""
     if isinstance(mechanism, AdditiveMechanism):
         normal = mechanism.law is not None and mechanism.law.concentrated
-    elif isinstance(mechanism, TableMechanism | BoxMechanism):
+    elif isinstance(mechanism, TableMechanism | BoxMechanism | ToeplitzMechanism):
         normal = mechanism.normal
     else:
         raise UnsupportedCombination(
@@ -252,10 +257,10 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
     return [f"answers show of records only their numbers with noise{counted}: driven exactly; {MISSED}", hidden]
 
 
-def _numbers_stated(mechanism: AdditiveMechanism | TableMechanism | BoxMechanism) -> tuple[int | None, ...]:
+def _numbers_stated(mechanism: Mechanism[Any, Any]) -> tuple[int | None, ...]:
     """Of records, where a release is for just so many."""
     if not isinstance(mechanism, AdditiveMechanism):
-        return (mechanism.queries.records,)
+        return (mechanism.queries.records,) if isinstance(mechanism, TableReader) else ()
     return mechanism.sensitivity.queries.records, None if mechanism.change is None else mechanism.change.records
 
 
@@ -275,7 +280,9 @@ def _in_blocks(mechanism: Any, metric: Metric) -> str:
     else:
         claimed = blocks_with_noise(mechanism)
         noisy = [*claimed.values()]
-        (require_boxes if isinstance(mechanism, BoxMechanism) else require_tables)(mechanism, claimed, change)
+        (require_tables if isinstance(mechanism, TableMechanism) else require_boxes)(mechanism, claimed, change)
+    if any(isinstance(law, ToeplitzNormals) for one in noisy for law in one.laws):
+        return require_along_totals(noisy, moves)
     bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
     return (require_along_bases if bases else require_moves)(noisy, moves)
 

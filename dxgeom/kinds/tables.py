@@ -26,6 +26,7 @@ from dxgeom.wording.numbers import brief, counted
 if TYPE_CHECKING:
     from dxgeom.mechanisms.parts.factors import Factor
     from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
+    from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
     from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.candidates import CandidateResult
@@ -261,7 +262,7 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
     about = "very many boxes"
     heeds = AIMS
     counts = True
-    own_noise = frozenset({"auto", "boxes-laplace", "boxes-gaussian"})
+    own_noise = frozenset({"auto", "boxes-laplace", "boxes-gaussian", "toeplitz-gaussian"})
     codec, field = "dxgeom.plan_files.box_plans:CODEC", "box_noise"
     counted, called = "count", "boxes"
 
@@ -301,9 +302,12 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
         return [*lines, *(["where the bound draws directions: it holds but for a chance of 1e-9"] if drawn else [])]
 
 
-def _in_words(factor: Factor) -> str:
+def _in_words(factor: Factor | ToeplitzStrategy) -> str:
     from dxgeom.mechanisms.parts.factors import Tree
+    from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
 
+    if isinstance(factor, ToeplitzStrategy):
+        return factor.in_words
     if isinstance(factor, Tree):
         return f"in a tree that splits by {', '.join(map(str, factor.radices))}"
     return "cut by cut along its line"

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.rounding import WORD, IdealDraws, exponentials, legible, sums_of
+from dxgeom.noise.rounding import WORD, IdealDraws, exponentials, sums_of
 from dxgeom.numeric.randomness import Randomness
 
 _SMALLEST_EXPONENTIAL = 2.0**-40
+_SMALLEST_WORD = 2**30
+"""Of a smaller one, which has a chance of 2⁻³⁴, float64 does not bound the logarithm closely."""
 
 
 class Normals(NamedTuple):
@@ -40,16 +42,17 @@ def pairs_for(size: int) -> int:
 def normals(words: NDArray[np.uint64], size: int) -> Normals:
     """N = √(2E)·cos 2πu and √(2E)·sin 2πu from the rows of ``words`` (B, 2·pairs), E = −log of a uniform.
 
-    Errors. Of a legible word E is off by at most 2⁻⁴⁵ + 2⁻⁴⁸·E: 2⁻⁴⁶ for the bits not yet read, 2⁻⁵³ for the word's
-    own rounding, 2⁻⁴⁸·E for the logarithm. So L = √(2E) is off by √2·(2⁻⁴⁵ + 2⁻⁴⁸·E)/√E and its own rounding 2⁻⁵²·L.
-    The angle is off by 2π·(2⁻⁵⁴ + 2⁻⁶⁴ + 2·2⁻⁵³) < 2⁻⁴⁹, with the library's cosine 2⁻⁴⁸. Together at most
-    2⁻⁴⁴·⁵/√E + 2⁻⁴⁶·³·√E; here some ten times that.
+    Errors. Of a legible word w, one of at least 2³⁰, E is off by at most 1/w + 2⁻⁴⁵ + 2⁻⁴⁸·E: 1/w for the bits not yet
+    read, 2⁻⁵³ for the word's own rounding, 2⁻⁴⁸·E for the logarithm. So L = √(2E) is off by √2 times that over √E, and
+    its own rounding 2⁻⁵²·L. The angle is off by 2π·(2⁻⁵⁴ + 2⁻⁶⁴ + 2·2⁻⁵³) < 2⁻⁴⁹, with the library's cosine 2⁻⁴⁸.
+    Together at most 3/(w·√E) + 2⁻⁴⁴/√E + 2⁻⁴⁶·³·√E; here more than twice that.
     """
     sizes, values = float_normals(words, size)
-    roots = np.sqrt(np.maximum(sizes, _SMALLEST_EXPONENTIAL))
-    errors = np.repeat(2.0**-41 / roots + 2.0**-43 * roots, 2, axis=1)
-    tame = np.all(sizes >= _SMALLEST_EXPONENTIAL, axis=1)
-    return Normals(values, errors[:, :size], legible(words[:, : pairs_for(size)]) & tame)
+    roots, first = np.sqrt(np.maximum(sizes, _SMALLEST_EXPONENTIAL)), words[:, : pairs_for(size)]
+    unread = 8.0 / np.maximum(first.astype(np.float64), 1.0)
+    errors = np.repeat((unread + 2.0**-41) / roots + 2.0**-43 * roots, 2, axis=1)
+    tame = np.all((sizes >= _SMALLEST_EXPONENTIAL) & (first >= _SMALLEST_WORD), axis=1)
+    return Normals(values, errors[:, :size], tame)
 
 
 def float_normals(words: NDArray[np.uint64], size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

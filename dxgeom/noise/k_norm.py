@@ -18,6 +18,7 @@ from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import RejectionNoise, tightest_rejection
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
+from dxgeom.noise.toeplitz import ToeplitzNormals
 
 LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     BoxNoise,
@@ -26,6 +27,7 @@ LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     GaussianNoise,
     DifferencedNormals,
     KroneckerNormals,
+    ToeplitzNormals,
     GaussianWithJumps,
     FacetConeNoise,
     ProductNoise,

@@ -20,6 +20,7 @@ from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL
 from dxgeom.mechanisms.parts.table_candidates import marginal_space, proved
 from dxgeom.mechanisms.parts.table_mechanism import KRONECKER
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, totals_in_answers
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.law import NoiseLaw
@@ -27,6 +28,7 @@ from dxgeom.plan_files.document import ChangePart, MechanismPart
 from dxgeom.plan_files.laws import (
     ALONG,
     IN_BOXES,
+    IN_TOTALS,
     JUMPS,
     bases_data,
     bases_of,
@@ -38,6 +40,8 @@ from dxgeom.plan_files.laws import (
     measured_of,
     scales_data,
     scales_of,
+    strategy_data,
+    strategy_of,
 )
 from dxgeom.plan_files.queries_data import weighed, weights_data
 from dxgeom.plan_files.text.exact_text import floats_of, keys_of, rationals_of
@@ -55,12 +59,15 @@ def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
     Raises: UnsupportedCombination, TooLarge for what no file can hold.
     """
     mixing, change = mechanism.mixing, mechanism.change
-    law = None if mechanism.law is None else _law_data(mechanism.law)
-    if isinstance(mixing, IntegerMixing):
+    if not isinstance(mixing, IntegerMixing):
+        law = None if mechanism.law is None else _law_data(mechanism.law)
+    else:
         measured = mixing.measured
         law = scales_data(measured.scales)
         if measured.bases:
             law |= {"kind": ALONG, "bases": bases_data(measured.bases)}
+        if isinstance(measured, ToeplitzMechanism):
+            law |= {"kind": IN_TOTALS, "strategy": strategy_data(measured.strategy)}
         if measured.trees:
             law |= {"kind": IN_BOXES, "measured": measured_data(measured.trees)}
     diagonal = not isinstance(mixing, np.ndarray)
@@ -125,6 +132,8 @@ def _of_tables(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechani
         raise Wrong("DX302", "mechanism", "how tables of counts take their noise follows from the queries")
     if part.name == KRONECKER:
         return _along_bases(part, sensitivity)
+    if part.name == TOEPLITZ:
+        return _in_totals(part, sensitivity)
     if part.name in BOX_NOISE:
         return _in_boxes(part, sensitivity)
     scales = scales_of(part.law, "mechanism.law")
@@ -141,6 +150,19 @@ def _along_bases(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMecha
     scales = floats_of(law["scales"], "mechanism.law.scales")
     with refused_as("DX306", "mechanism.law"):
         return proved(KRONECKER, marginal_space(sensitivity, None, worst=False), scales, bases)
+
+
+def _in_totals(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanism:
+    """Raises: Wrong."""
+    law = keys_of(part.law, ("kind", "scales", "strategy"), "mechanism.law")
+    if law["kind"] != IN_TOTALS:
+        raise Wrong("DX305", "mechanism.law", f"the 'kind' of this is {IN_TOTALS}")
+    scales = floats_of(law["scales"], "mechanism.law.scales")
+    boxes = _counted_boxes(sensitivity)
+    strategy = strategy_of(law["strategy"], boxes.merged.sizes[0], "mechanism.law.strategy")
+    with refused_as("DX306", "mechanism.law"):
+        made = ToeplitzMechanism(part.name, sensitivity.metric, boxes, strategy, scales)
+        return totals_in_answers(made, sensitivity)
 
 
 def _in_boxes(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanism:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, Literal, final
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.factors import Factor
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism
+from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
 from dxgeom.plan_files.codec import Codec
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational
-from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scales_of
+from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scales_of, strategy_data, strategy_of
 from dxgeom.plan_files.sources import require_same_errors
 from dxgeom.plan_files.text.exact_text import figure_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
@@ -38,15 +43,28 @@ class BoxesPart(BaseModel):
 
 
 @final
+class TotalsPart(BaseModel):
+    """How running totals along an attribute are measured: coefficients and lengths of a Toeplitz matrix follow."""
+
+    model_config = _STRICT
+
+    theta: str = Field(
+        description="A float64 in hexadecimal: of ((1 − x)(1 − θx))^(−1/2), whose coefficients the matrix has."
+    )
+    window: int | None = Field(description="Or of ((1 − x^window)/(1 − x))^(1/2); null for none.", ge=2)
+    scaled: bool = Field(description="Whether each value's column has a length of its own.")
+
+
+@final
 class BoxNoisePart(BaseModel):
     """How boxes are measured, and the noise in it."""
 
     model_config = _STRICT
 
-    name: Literal["boxes-gaussian", "boxes-laplace"]
-    measured: list[Literal["line"] | list[int]] = Field(
+    name: Literal["boxes-gaussian", "boxes-laplace", "toeplitz-gaussian"]
+    measured: list[Literal["line"] | list[int] | TotalsPart] = Field(
         description="For each attribute whose values boxes tell apart: cut by cut along its line, or into how many "
-        "classes each level of a tree splits those above."
+        "classes each level of a tree splits those above; or of one attribute its running totals."
     )
     scales: dict[str, Any] = Field(description="The scale of the noise in each block at spend 1; 0 for none.")
 
@@ -90,7 +108,7 @@ class BoxCodec(Codec):
         }
         noise = {
             "name": plan.mechanism.name,
-            "measured": measured_data(plan.mechanism.trees),
+            "measured": _measured_data(plan.mechanism),
             "scales": scales_data(plan.mechanism.scales),
         }
         errors = [repr(error) for error in plan.rmse().tolist()]
@@ -98,7 +116,7 @@ class BoxCodec(Codec):
 
     def rebuilt(self, document: BoxPlanDocument, policy: Policy) -> Plan:
         queries = _queries(document.boxes, policy)
-        factors = measured_of(document.box_noise.measured, queries.merged.sizes, "box_noise.measured")
+        factors = _measured_of(document.box_noise, queries.merged.sizes)
         scales = scales_of(document.box_noise.scales, "box_noise.scales")
         with refused_as("DX306", "box_noise"):
             return boxes_of_scales(
@@ -107,6 +125,23 @@ class BoxCodec(Codec):
 
     def require_errors(self, document: BoxPlanDocument, plan: Plan) -> None:
         require_same_errors(document.errors, plan)
+
+
+def _measured_data(mechanism: BoxMechanism | ToeplitzMechanism) -> list[Any]:
+    if isinstance(mechanism, ToeplitzMechanism):
+        return [strategy_data(mechanism.strategy)]
+    return measured_data(mechanism.trees)
+
+
+def _measured_of(part: BoxNoisePart, sizes: Sequence[int]) -> Sequence[Factor] | ToeplitzStrategy:
+    """Raises: Wrong."""
+    place = "box_noise.measured"
+    totals = [one for one in part.measured if isinstance(one, TotalsPart)]
+    if (len(part.measured) == len(totals) == len(sizes) == 1) and part.name == TOEPLITZ:
+        return strategy_of(totals[0].model_dump(), sizes[0], f"{place}[0]")
+    if totals or part.name == TOEPLITZ:
+        raise Wrong("DX305", place, f"running totals are of one attribute, with noise that is called {TOEPLITZ}")
+    return measured_of(part.measured, sizes, place)
 
 
 def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:

@@ -21,9 +21,11 @@ from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
+from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.plan_files.text.exact_text import (
     array_data,
     float_of,
@@ -50,13 +52,17 @@ BODIES: Final[tuple[type[Any], ...]] = (
 """The bodies that a file can hold: those whose own classes refuse what is no body."""
 JUMPS: Final = GaussianWithJumps.__name__
 """Normal noise with jumps: the axes of the normal part, all else follows from policy and queries."""
-KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES) if kind is not GaussianWithJumps}
+_FOLLOWING: Final = (GaussianWithJumps, ToeplitzNormals)
+"""Laws whose numbers follow from what a file says instead."""
+KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES) if kind not in _FOLLOWING}
 SCALES: Final = "ScalesInTables"
 """What stands for the law of noise in tables of counts: the scale of each part, all else follows from the queries."""
 ALONG: Final = "ScalesAlongBases"
 """The same where noise is along bases of attributes."""
 IN_BOXES: Final = "ScalesInBoxes"
 """The same where noise is in blocks, along trees and lines of attributes."""
+IN_TOTALS: Final = "ScaleInTotals"
+"""The same where noise is in running totals along an attribute, through a Toeplitz matrix."""
 LINE: Final = "line"
 _MOST_LEVELS: Final = 64
 BASES_FORM: Final = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Floats"}, {"type": "null"}]}}
@@ -136,6 +142,21 @@ def measured_of(data: Any, sizes: Sequence[int], place: str) -> tuple[Factor, ..
         Path(size) if one == LINE else _tree_of(one, size, f"{place}[{number}]")
         for number, (one, size) in enumerate(zip(entries, sizes, strict=True))
     )
+
+
+def strategy_data(strategy: ToeplitzStrategy) -> dict[str, Any]:
+    """How running totals are measured, as a file holds it: coefficients and lengths follow."""
+    return {"theta": float_text(strategy.theta), "window": strategy.window, "scaled": strategy.scaled}
+
+
+def strategy_of(data: Any, size: int, place: str) -> ToeplitzStrategy:
+    """The same again, over so many values told apart. Raises: Wrong."""
+    said = keys_of(data, ("theta", "window", "scaled"), place)
+    window = None if said["window"] is None else whole_of(said["window"], f"{place}.window", 2, size)
+    if type(said["scaled"]) is not bool:
+        raise Wrong("DX302", f"{place}.scaled", "this is true or false")
+    with refused_as("DX305", place):
+        return ToeplitzStrategy(size, float_of(said["theta"], f"{place}.theta"), window, said["scaled"])
 
 
 def _tree_of(data: Any, size: int, place: str) -> Tree:
@@ -230,6 +251,13 @@ def laws_schema() -> dict[str, Any]:
     own = {"type": "object", "properties": {"kind": {"const": SCALES}, "scales": _form(NDArray[np.float64])}}
     measured = {"type": "array", "items": {"anyOf": [{"const": LINE}, {"type": "array", "items": {"type": "integer"}}]}}
     boxes = {"kind": {"const": IN_BOXES}, "scales": _form(NDArray[np.float64]), "measured": measured}
+    said = {
+        "theta": {"$ref": "#/$defs/Float"},
+        "window": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "scaled": {"type": "boolean"},
+    }
+    strategy = {"type": "object", "properties": said, "required": [*said], "additionalProperties": False}
+    totals = {"kind": {"const": IN_TOTALS}, "scales": _form(NDArray[np.float64]), "strategy": strategy}
     along = {"kind": {"const": ALONG}, "scales": _form(NDArray[np.float64]), "bases": BASES_FORM}
     scales = {
         SCALES: {**own, "required": ["kind", "scales"], "additionalProperties": False},
@@ -240,6 +268,7 @@ def laws_schema() -> dict[str, Any]:
             "additionalProperties": False,
         },
         ALONG: {"type": "object", "properties": along, "required": [*along], "additionalProperties": False},
+        IN_TOTALS: {"type": "object", "properties": totals, "required": [*totals], "additionalProperties": False},
         IN_BOXES: {"type": "object", "properties": boxes, "required": [*boxes], "additionalProperties": False},
     }
     return {name: _schema_of(kind) for name, kind in KINDS.items()} | scales | dict(_arrays())

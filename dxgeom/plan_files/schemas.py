@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from dxgeom.kinds import registry
 from dxgeom.plan_files.codec import codec_of
-from dxgeom.plan_files.laws import ALONG, BASES_FORM, JUMPS, SCALES, laws_schema
+from dxgeom.plan_files.laws import ALONG, BASES_FORM, IN_BOXES, IN_TOTALS, JUMPS, SCALES, laws_schema
 from dxgeom.policy.syntax.schema import DIALECT
 
 _STRICT: Final = ConfigDict(extra="forbid")
@@ -222,7 +222,9 @@ def plan_schema() -> dict[str, Any]:
     schema["$defs"] |= laws
     law = {
         "anyOf": [
-            {"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise") or name in (SCALES, ALONG, JUMPS)
+            {"$ref": f"#/$defs/{name}"}
+            for name in laws
+            if name.endswith("Noise") or name in (SCALES, ALONG, IN_BOXES, IN_TOTALS, JUMPS)
         ]
         + [{"type": "null"}]
     }

@@ -175,6 +175,12 @@ class CandidateBuilder:
         return BoxCandidates(self.sensitivity, self.objective.factors, self.objective.name == "max")
 
     @property
+    def toeplitz_gaussian(self) -> AdditiveMechanism:
+        """Normal noise in running totals along one attribute, through a Toeplitz matrix."""
+        self._require_affordable("toeplitz-gaussian", "noise in running totals")
+        return self.in_boxes.built("toeplitz-gaussian")
+
+    @property
     def asks_uneven_tables(self) -> bool:
         """Whether they are, with such attributes among them."""
         return self.asks_tables and parts.has_uneven_attributes(_made(self._marginal_space))

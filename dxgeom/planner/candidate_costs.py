@@ -7,6 +7,7 @@ was built tells its size in words that do not depend on the machine, and the sec
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -83,6 +84,11 @@ def _parts(sizes: Sizes) -> float:
     return float(sizes.answers)
 
 
+def _totals(sizes: Sizes) -> float:
+    """Three Fourier transforms for the error of each answer, where columns have lengths of their own."""
+    return 24.0 * sizes.answers * sizes.dimensions * math.log2(2.0 * sizes.dimensions + 2)
+
+
 WORK_OF: Final[Mapping[str, Work]] = MappingProxyType(
     {
         **dict.fromkeys(("laplace", "changed-queries"), _scales),
@@ -93,6 +99,7 @@ WORK_OF: Final[Mapping[str, Work]] = MappingProxyType(
         **dict.fromkeys(("gaussian", "gaussian-with-jumps"), _normal),
         **dict.fromkeys(("marginal-laplace", "marginal-gaussian", "kronecker-gaussian"), _parts),
         **dict.fromkeys(("boxes-laplace", "boxes-gaussian"), _parts),
+        "toeplitz-gaussian": _totals,
         **dict.fromkeys(("body", "epsilon-dp"), _look),
         **dict.fromkeys(("laplace-equal-shares", "laplace-one-scale", "laplace-proportional-shares"), _look),
     }

@@ -150,6 +150,12 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         Kind.CONCENTRATED_BOXES,
         lambda shared: shared.in_boxes.built("boxes-gaussian"),
     ),
+    Candidate(
+        "toeplitz-gaussian",
+        "Gaussian in running totals",
+        Kind.CONCENTRATED_BOXES,
+        lambda shared: shared.toeplitz_gaussian,
+    ),
 )
 
 

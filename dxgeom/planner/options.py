@@ -21,7 +21,7 @@ MWEM = "mwem"
 DATABASE = "small-database"
 """A database of few records answers."""
 NAMED_FAMILIES = (FAMILIES, MWEM, DATABASE)
-BOX_NOISE = ("boxes-laplace", "boxes-gaussian")
+BOX_NOISE = ("boxes-laplace", "boxes-gaussian", "toeplitz-gaussian")
 """Named, they answer linear queries that are all counts in boxes as ``BoxQueries``."""
 """What may stand for a mechanism and is none that adds noise."""
 

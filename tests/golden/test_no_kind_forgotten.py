@@ -30,6 +30,8 @@ NOT_IN_FILES = {
     "FreeSum": "its noise is written as ProductNoise, of its parts'",
     "LinearImage": "its noise is written as LinearImageNoise",
 }
+SINCE = {"toeplitz-gaussian"}
+"""Noise that is younger than what was recorded; tests/unit/mechanisms/parts/test_running_totals.py tries its files."""
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +60,13 @@ def test_every_kind_of_plan_has_a_file():
 def test_every_noise_on_listed_answers_has_a_file(documents):
     named = {name: one["mechanism"]["name"] for name, one in documents.items() if "mechanism" in one}
     present, once = ({named[name] for name in named if f", {how}, " in name} for how in ("presence", "once"))
-    assert set(named.values()) == once == set(candidates())
-    assert set(candidates()) - present == {"changed-queries"}, "they need the public number of records"
+    assert set(named.values()) == once == set(candidates()) - SINCE
+    assert set(candidates()) - SINCE - present == {"changed-queries"}, "they need the public number of records"
 
 
 def test_every_noise_in_tables_and_in_boxes_has_a_file(documents):
     for key, part in (("table_noise", TableNoisePart), ("box_noise", BoxNoisePart)):
-        known = set(get_args(part.model_fields["name"].annotation))
+        known = set(get_args(part.model_fields["name"].annotation)) - SINCE
         for how in ("", ", presence,", ", once,"):
             assert {one[key]["name"] for name, one in documents.items() if key in one and how in name} == known
     measured = [part for document in documents.values() for one in every(document, "measured") for part in one]
@@ -113,7 +115,7 @@ def shown(name):
 
 def test_every_answer_without_a_plan_file_is_in_a_ledger():
     others = {name for _, name, _ in other_releases()}
-    assert set(CASES) - others <= FOR_ONE_SPEND
+    assert set(CASES) - others - SINCE <= FOR_ONE_SPEND
     assert set(WORDS) <= others
     assert set(NAMED_FAMILIES) <= others
     for ledger, name, _ in other_releases():

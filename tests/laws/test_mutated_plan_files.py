@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,14 +22,18 @@ from reference.judged_plans import Judge, worst_of
 from reference.least_shift import driven
 from reference.mutated_plans import mutant, spoiled_text
 from reference.plan_documents import changed, write
+from reference.policy_of_ranges import policy_of_ranges
 from reference.random_workloads import Chance
 from reference.stated_policy import stated_distances
 
 import dxgeom as dx
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.plan_files.text.json_text import document_text
 from dxgeom.plan_files.wrong import PLAN_CODES
+from dxgeom.universe.workloads.box_queries import BoxQueries
 
 COUNT = int(os.environ.get("DXGEOM_MUTATIONS", "200"))
 PARTS = 12
@@ -36,9 +41,36 @@ SLOW = 20
 """Seconds of this process: no file of a few thousand bytes takes as long to read."""
 
 
+IN_TOTALS = {
+    "boxes, concentrated, presence, toeplitz-gaussian": False,
+    "intervals, concentrated, presence, toeplitz-gaussian": True,
+}
+"""Noise that is younger than what was recorded, and whether its answers are listed."""
+
+
 @pytest.fixture(scope="module")
-def documents():
-    return {name: json.loads(keeping.plan_file(name).read_text("ascii")) for name in keeping.names()}
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plans")
+    return {name: keeping.plan_file(name) for name in keeping.names()} | {
+        name: in_totals(folder / f"{listed}.json", listed) for name, listed in IN_TOTALS.items()
+    }
+
+
+def in_totals(path, listed):
+    policy = policy_of_ranges((6, 2), "concentrated", (0,), True)
+    asked = BoxQueries.of(policy.universe, [{"a0": ends} for ends in ((0, 1), (0, 3), (2, 6), (0, 6))])
+    plan = dx.plan(policy.compile(), asked, mechanism=TOEPLITZ)
+    if listed:
+        same = dx.LinearQueries.boxes(policy.universe, [{"a0": ends} for ends in ((0, 1), (0, 3), (2, 6), (0, 6))])
+        made = totals_in_answers(plan.mechanism, sensitivity_of(policy.compile(), same))
+        plan = replace(dx.plan(policy.compile(), same, mechanism="gaussian"), mechanism=made)
+    dx.save_plan(plan, path, policy=policy)
+    return path
+
+
+@pytest.fixture(scope="module")
+def documents(files):
+    return {name: json.loads(path.read_text("ascii")) for name, path in files.items()}
 
 
 def written(number, documents, path):
@@ -92,13 +124,14 @@ NARROWER = {
     "tables, concentrated, kronecker-gaussian": 1,
     "boxes, pure, plain": 1,
     "boxes, concentrated, the worst, boxes-gaussian": 1,
+    "boxes, concentrated, presence, toeplitz-gaussian": 1,
 }
 
 
 @pytest.mark.parametrize("name", NARROWER)
-def test_the_judge_sees_noise_that_is_a_thousandth_narrower(name, documents):
+def test_the_judge_sees_noise_that_is_a_thousandth_narrower(name, documents, files):
     """Past the constructors, which refuse it."""
-    mechanism = dx.load_plan(keeping.plan_file(name)).plan.mechanism
+    mechanism = dx.load_plan(files[name]).plan.mechanism
     apart = stated_distances(documents[name]["policy"]["written"])
     for factor, private in ((1.0, True), (0.999, False)):
         if isinstance(mechanism, AdditiveMechanism):
@@ -150,3 +183,52 @@ def test_boxes_take_no_noise_where_no_record_moves_a_part_of_them(scale, said, d
     with pytest.raises(dx.errors.PlanError, match=said) as refused:
         dx.load_plan(write(tmp_path / "noisy.json", with_own_seals(noisy)))
     assert refused.value.diagnostics[0].code == "DX306"
+
+
+HALF = (0.5).hex()
+FORGED_TOTALS = [
+    ("scales", lambda one: [(float.fromhex(one[0]) * (1 - 2**-20)).hex()]),
+    ("scales", lambda one: [(float.fromhex(one[0]) * 2).hex()]),
+    ("scales", lambda one: ["inf"]),
+    ("scales", lambda one: [(0.0).hex()]),
+    ("scales", lambda one: one * 2),
+    ("theta", lambda one: HALF),
+    ("theta", lambda one: (float.fromhex(one) * (1 + 2**-40)).hex()),
+    ("theta", lambda one: (1.0).hex()),
+    ("theta", lambda one: (-0.25).hex()),
+    ("window", lambda one: 3),
+    ("window", lambda one: 7),
+    ("scaled", lambda one: not one),
+    ("scaled", lambda one: 1),
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", IN_TOTALS)
+@pytest.mark.parametrize("seals", [False, True])
+def test_forged_scales_and_coefficients_of_running_totals_are_refused_or_judged(name, seals, documents, tmp_path):
+    judge, found = Judge(), Counter()
+    for key, change in FORGED_TOTALS:
+        document = json.loads(json.dumps(documents[name]))
+        said = document["box_noise"] if "box_noise" in document else document["mechanism"]["law"]
+        strategy = said["measured"][0] if "measured" in said else said["strategy"]
+        within = strategy if key != "scales" else (said["scales"]["scales"] if "measured" in said else said["scales"])
+        place = "floats" if key == "scales" else key
+        within[place] = change(within[place])
+        if key == "scales":
+            within["shape"] = [len(within["floats"])]
+        path = write(tmp_path / "forged.json", with_own_seals(document) if seals else document)
+        found[fate(path, judge, documents[name])] += 1
+    refused = sum(times for what, times in found.items() if what.startswith("refused"))
+    assert refused == len(FORGED_TOTALS) if not seals else refused >= 8
+    assert not seals or judge.seen[f"driven, {TOEPLITZ}"] == len(FORGED_TOTALS) - refused > 0
+
+
+@pytest.mark.parametrize("place", [("steps", 1), ("fingerprint",), ("name",), ("mixing",), ("without_noise",)])
+def test_what_answers_take_of_running_totals_follows_from_the_queries(place, documents, tmp_path):
+    other = {"steps": "1/2", "fingerprint": "0" * 64, "name": "gaussian", "mixing": [["1"]], "without_noise": [0]}
+    document = changed(
+        documents["intervals, concentrated, presence, toeplitz-gaussian"], ("mechanism", *place), other[place[0]]
+    )
+    with pytest.raises(dx.errors.PlanError):
+        dx.load_plan(write(tmp_path / "other.json", document))

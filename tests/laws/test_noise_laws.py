@@ -30,6 +30,7 @@ from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
+from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long
@@ -68,6 +69,9 @@ LAWS = {
             np.array([[0.9, 0.1], [0.3, -0.8]]),
             np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]]),
         ),
+    ),
+    "normal numbers in running totals": ToeplitzNormals(
+        np.array([2**60, 2**59, 3 * 2**57, -(2**55)]), np.array([90.0, 90.0, 40.0, 60.0])
     ),
     "Gaussian with jumps": GaussianWithJumps.around(
         GaussianNoise(Ellipsoid(np.array([[50.0, 0.0], [-12.0, 40.0]]))),
@@ -163,7 +167,8 @@ def test_the_loss_of_a_shift_is_at_most_its_stated_bound(name):
             least = linprog(np.ones(2 * law.shifts.count), A_eq=np.hstack([points, -points]), b_eq=shift).fun
             assert bound >= least * (1 - 1e-9)
     else:
-        assert name in ("Laplace through a wide map", "differences in a table", "normal numbers along bases")
+        others = "differences in a table", "normal numbers along bases", "normal numbers in running totals"
+        assert name in ("Laplace through a wide map", *others)
         preimages = shifts @ np.linalg.pinv(law.map).T
         if law.concentrated:
             lengths = np.linalg.norm(preimages, axis=1) / getattr(law, "scale", 1.0)

@@ -29,6 +29,8 @@ from dxgeom.mechanisms.parts.table_candidates import (
     marginal_space,
     proved,
 )
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
+from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.boxes.choosing import sought
 from dxgeom.planner.candidates import names
@@ -106,6 +108,9 @@ def structured(policy, queries):
         for kind in ("boxes-laplace", "boxes-gaussian") if concentrated else ("boxes-laplace",):
             made = sought(sensitivity.metric, boxes, kind, False)[0]
             found[kind] = lambda other, made=made: in_answers(made, other)
+        if concentrated and len(boxes.merged.columns) == 1:
+            along = sought_along_a_line(sensitivity.metric, boxes, worst=False)
+            found[TOEPLITZ] = lambda other: totals_in_answers(along, other)
     return found
 
 
@@ -114,7 +119,7 @@ def other_space(space, sensitivity):
 
 
 @pytest.mark.parametrize(("privacy", "presence"), METRICS)
-@pytest.mark.parametrize("workload", ["a table", "tables", "boxes", "products"])
+@pytest.mark.parametrize("workload", ["a table", "tables", "boxes", "products", "intervals"])
 def test_noise_that_was_proved_for_a_workload_is_refused_for_one_with_another_weight(workload, privacy, presence):
     """As if whoever recognised it had been wrong. What is accepted all the same is judged: where their number is
     public, a query may count everybody once more."""
@@ -154,7 +159,7 @@ def test_a_query_that_counts_everybody_once_more_is_accepted_just_where_their_nu
 
 
 @pytest.mark.parametrize(("privacy", "presence"), METRICS)
-@pytest.mark.parametrize("workload", ["tables", "boxes", "products"])
+@pytest.mark.parametrize("workload", ["tables", "boxes", "products", "intervals"])
 def test_one_other_coefficient_is_refused(workload, privacy, presence):
     """Any number of what answers take of the noise, by any amount, at either end of 64 bits, too."""
     policy = policy_of(privacy, presence)

@@ -637,6 +637,36 @@ CASES["boxes-laplace"] = Case(
 )
 
 
+COMING_POLICY = Policy.from_dict(
+    {
+        "policy": "three values on a line, and records that come and go",
+        "privacy": "concentrated",
+        "universe": {"attributes": {"a": {"range": [0, 2], "step": 1}, "b": {"values": ["x", "y"]}}},
+        "rules": [
+            {"change": "a", "per": 1, "epsilon": "0.75"},
+            {"change": "b", "epsilon": "0.75"},
+            {"presence": True, "epsilon": "1.5"},
+        ],
+    }
+)
+
+
+CASES["toeplitz-gaussian"] = Case(
+    make=lambda: (
+        plan(
+            COMING_POLICY.compile(), BoxQueries.prefixes(COMING_POLICY.universe, "a"), mechanism="toeplitz-gaussian"
+        ).mechanism
+    ),
+    data=whole_tables([10], [6, 1, 3]),
+    others=((whole_tables([10], [5, 2, 3]), RATE), (whole_tables([10], [5, 1, 4]), 2 * RATE)),
+    view=lambda mechanism, answers, here, there: np.array([float(one[0]) for one in answers]),
+    wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3], [3, 3])),
+    loss=lambda answer: float((answer[0] - 6) ** 2),
+    stated=lambda mechanism, spend: float(mechanism.variances[0]) / float(spend) ** 2,
+    affordable=4,
+)
+
+
 def every_mechanism() -> set[type]:
     """All concrete subclasses, after every file of the room was read."""
     for room in (dxgeom.mechanisms, dxgeom.learning):

@@ -17,13 +17,14 @@ RECORDS = 20
 
 
 def workloads(universe):
-    """Whole tables, boxes of one attribute and of both, a product of prefixes; all over one universe."""
+    """Whole tables, boxes of one attribute and of both, products of prefixes, intervals; all over one universe."""
     cuts = [{"a0": (0, high), "a1": (0, wide)} for high in (1, 2, 4) for wide in (2, 3)]
     return {
         "a table": dx.LinearQueries.marginals(universe, [("a0",)]),
         "tables": dx.LinearQueries.marginals(universe, [("a0",), ("a0", "a1")]),
         "boxes": dx.LinearQueries.boxes(universe, [{"a0": (0, 2)}, {"a0": (1, 3), "a1": (0, 2)}, {"a1": (1, 3)}]),
         "products": dx.LinearQueries.boxes(universe, cuts[:-1]),
+        "intervals": dx.LinearQueries.boxes(universe, [{"a0": ends} for ends in ((0, 1), (0, 2), (0, 4), (1, 3))]),
     }
 
 

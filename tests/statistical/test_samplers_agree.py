@@ -27,6 +27,7 @@ from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import RejectionNoise, box_around, cross_polytope_around, ellipsoid_around
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
+from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long
@@ -184,7 +185,14 @@ def test_released_draws_are_of_the_same_law(name):
 
 def test_no_law_is_forgotten():
     """Normal noise has no K-norm, a product no sampler of its own, and jumps are no norm: they have tests elsewhere."""
-    others = {GaussianNoise, GaussianWithJumps, DifferencedNormals, KroneckerNormals, CartesianProductNoise}
+    others = {
+        GaussianNoise,
+        GaussianWithJumps,
+        DifferencedNormals,
+        KroneckerNormals,
+        ToeplitzNormals,
+        CartesianProductNoise,
+    }
     assert {type(law) for name in SAMPLERS for law in samplers(name)} == members(NoiseLaw) - others
 
 

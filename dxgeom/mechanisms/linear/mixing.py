@@ -135,6 +135,24 @@ class Cuts(Summing):
 
 @final
 @dataclass(frozen=True)
+class RunningTotals(Summing):
+    """How many records have each of so many values or an earlier one; last, how many there are."""
+
+    size: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, 1
+
+    def applied(self, shares: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.asarray(np.cumsum(shares[:, ::-1, 0], axis=1)[:, ::-1][:, values])
+
+    def summed(self, counts: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(np.cumsum(counts, axis=-1))
+
+
+@final
+@dataclass(frozen=True)
 class Block:
     """The numbers of one block: ``sums`` of the attributes at ``axes``, places in the universe, all others added up.
 

@@ -16,6 +16,8 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
 from dxgeom.mechanisms.parts.box_scales import line_gaps
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
+from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.boxes.choosing import measured_flat, sought
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
@@ -50,6 +52,9 @@ class BoxCandidates:
         """The noise of that kind. Raises: TooLarge, CertificateRefused."""
         if self._boxes is None:
             raise TooLarge("these queries are not all counts in boxes")
+        if kind == TOEPLITZ:
+            made = sought_along_a_line(self.sensitivity.metric, self._boxes, self.worst)
+            return totals_in_answers(made, self.sensitivity)
         return in_answers(sought(self.sensitivity.metric, self._boxes, kind, self.worst)[0], self.sensitivity)
 
     @cached_property

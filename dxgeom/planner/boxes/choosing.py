@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -11,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.kinds import registry
 from dxgeom.mechanisms.contract.readers import require_own_records
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
@@ -26,7 +27,10 @@ from dxgeom.mechanisms.parts.box_scales import (
 )
 from dxgeom.mechanisms.parts.factors import Factor, Path, trees
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism
+from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.objectives.aims import Aim, TriedNoise, counts_worst, each_error, with_aims
 from dxgeom.planner.options import AUTO, BOX_NOISE, PlanOptions
@@ -50,18 +54,24 @@ def plan_boxes(
     """Choose how counts in boxes are measured, under any policy whose rules are about single attributes.
 
     Args: of ``wish`` the objective, "mse" (or "balanced", the same here) or "max"; the mechanism, "auto",
-    "boxes-laplace" or "boxes-gaussian"; importance and errors, one for each box, instead of the queries' own. With
-    errors the worst answer counts, next to its own.
+    "boxes-laplace", "boxes-gaussian" or
+    "toeplitz-gaussian"; importance and errors, one for each box, instead of the queries' own. With errors the worst
+    answer counts, next to its own.
     Guarantee: reads no data; deterministic; what is chosen honours the metric, proved in integers.
     Raises: UnsupportedCombination; TooLarge where the metric is no sum over attributes; CertificateRefused.
     """
     queries = with_aims(queries, wish)
     worst = counts_worst(queries, wish.objective)
     require_own_records(metric, queries.universe)
-    built, losses, pressed = {}, {}, None
+    built: dict[str, BoxMechanism | ToeplitzMechanism] = {}
+    pressed: NDArray[np.float64] | None = None
     for kind in _kinds(metric, wish.mechanism):
-        built[kind], pressed = sought(metric, queries, kind, worst)
-        losses[kind] = loss_of(built[kind], worst)
+        if kind != TOEPLITZ:
+            built[kind], pressed = sought(metric, queries, kind, worst)
+        else:
+            with suppress(*(() if wish.mechanism == TOEPLITZ else (TooLarge, CertificateRefused))):
+                built[kind] = sought_along_a_line(metric, queries, worst)
+    losses = {kind: loss_of(made, worst) for kind, made in built.items()}
     taken = min(losses, key=lambda kind: losses[kind])
     return _with_bound(
         Plan(registry.kind_of(queries), metric, queries, built[taken], queries.records), losses, worst, pressed
@@ -73,16 +83,20 @@ def boxes_of_scales(
     queries: BoxQueries,
     objective: Aim,
     mechanism: str,
-    factors: Sequence[Factor],
+    factors: Sequence[Factor] | ToeplitzStrategy,
     scales: NDArray[np.float64],
 ) -> Plan:
-    """The plan with these very ``factors`` and ``scales``, as a file has them; nothing is sought.
+    """The plan with these very ``factors``, or this strategy, and ``scales``, as a file has them; nothing is sought.
 
     Raises: as :func:`plan_boxes`, CertificateRefused where they do not hide what the metric protects.
     """
     require_own_records(metric, queries.universe)
     _kinds(metric, mechanism)
-    built = BoxMechanism(mechanism, metric, queries, tuple(factors), scales)
+    built: BoxMechanism | ToeplitzMechanism
+    if isinstance(factors, ToeplitzStrategy):
+        built = ToeplitzMechanism(mechanism, metric, queries, factors, scales)
+    else:
+        built = BoxMechanism(mechanism, metric, queries, tuple(factors), scales)
     worst = objective == "max"
     plan = Plan(registry.kind_of(queries), metric, queries, built, queries.records)
     return _with_bound(plan, {mechanism: loss_of(built, worst)}, worst, None)
@@ -94,19 +108,23 @@ def _with_bound(plan: Plan, losses: dict[str, float], worst: bool, pressed: NDAr
     return replace(plan, decided=TriedNoise(objective, losses, bound))
 
 
-def loss_of(mechanism: BoxMechanism, worst: bool) -> float:
+def loss_of(mechanism: BoxMechanism | ToeplitzMechanism, worst: bool) -> float:
     """The total of all squared errors at spend 1, each times its cost, or the worst of them."""
-    errors = mechanism.variances * mechanism.question.costs
+    errors = mechanism.variances * mechanism.merged.costs
     return float(errors.max() if worst else errors.sum())
 
 
 def bound_on_boxes(
-    metric: VerifiedMetric, queries: BoxQueries, mechanism: BoxMechanism, objective: Aim, pressed: Any
+    metric: VerifiedMetric,
+    queries: BoxQueries,
+    mechanism: BoxMechanism | ToeplitzMechanism,
+    objective: Aim,
+    pressed: Any,
 ) -> float:
     """By duality on averages of pairs, and for pure privacy by volumes along random directions, up to a chance of 10⁻⁹
     in drawing these. ``pressed`` (K,): how much each box counts where the worst of all errors was made small; None
     where the plan is from a file."""
-    costs = mechanism.question.costs
+    costs = mechanism.merged.costs
     if objective == "mse":
         return boxes_bound(metric, queries, costs)
     alone = worst_alone(metric, queries, costs)
@@ -116,16 +134,16 @@ def bound_on_boxes(
 
 
 def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
-    if mechanism not in (AUTO, NORMAL, LAPLACE):
+    if mechanism not in (AUTO, *BOX_NOISE):
         raise UnsupportedCombination(
-            f"very many boxes are answered by {LAPLACE} or {NORMAL}, and '{mechanism}' needs their weights laid out: "
-            "ask for them as dx.LinearQueries.boxes"
+            f"very many boxes are answered by {LAPLACE}, {NORMAL} or {TOEPLITZ}, and '{mechanism}' needs their weights "
+            "laid out: ask for them as dx.LinearQueries.boxes"
         )
-    if mechanism == NORMAL:
+    if mechanism in (NORMAL, TOEPLITZ):
         require_for_normal_noise(metric.privacy)
     if mechanism != AUTO:
         return (mechanism,)
-    return (NORMAL,) if metric.privacy == CONCENTRATED else (LAPLACE,)
+    return (NORMAL, TOEPLITZ) if metric.privacy == CONCENTRATED else (LAPLACE,)
 
 
 def sought(

@@ -21,7 +21,16 @@ from dxgeom.planner.candidates import NORMAL_KINDS, names
 from dxgeom.planner.comparing.candidate_bounds import CAUTION, is_large, unproved
 
 QUICK: Final = (
-    *("hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "body", "gaussian-with-jumps", "laplace"),
+    *(
+        "hull",
+        "gaussian",
+        "marginal-gaussian",
+        "kronecker-gaussian",
+        "toeplitz-gaussian",
+        "body",
+        "gaussian-with-jumps",
+        "laplace",
+    ),
     *("epsilon-dp", "marginal-laplace", "changed-queries", "block-hulls", "rotated-laplace", "coarse-hull"),
     "boxes-laplace",
 )

@@ -93,7 +93,8 @@ def test_every_mechanism_of_the_planner_can_be_asked_for() -> None:
         assert mechanism_of(name) == name
     with pytest.raises(
         typer.BadParameter,
-        match=r"known are auto, laplace, .*-shares, boxes-laplace, boxes-gaussian, families, mwem, small-database$",
+        match=r"known are auto, laplace, .*-shares, boxes-laplace, boxes-gaussian, toeplitz-gaussian, families, mwem, "
+        "small-database$",
     ):
         mechanism_of("magic")
 

@@ -20,7 +20,7 @@ from dxgeom.engines.counted_tables import table_counts
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
-from dxgeom.mechanisms.linear.mixing import Classes, DiagonalMixing, IntegerMixing, MeasuredNumbers
+from dxgeom.mechanisms.linear.mixing import Classes, DiagonalMixing, IntegerMixing, MeasuredNumbers, RunningTotals
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
@@ -33,6 +33,8 @@ from dxgeom.mechanisms.parts.table_candidates import (
 )
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism, packed, unpacked
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, SetFamily
+from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
+from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import FAMILIES, verify
@@ -151,6 +153,9 @@ def test_blocks_and_law_are_worked_out_when_they_are_proved(make):
         Classes,
         BoxMechanism,
         TableMechanism,
+        RunningTotals,
+        ToeplitzMechanism,
+        ToeplitzStrategy,
         SetFamily,
         MarginalQuestion,
         IntegerMixing,

@@ -1,0 +1,98 @@
+"""Counts along a line of any size: what was asked of their errors beside what plans have, and the bound.
+
+Setting: ordinary privacy in its concentrated form (a record comes or goes at 1), prefixes of n values; and the same
+with values a step apart nearer. Errors are root mean squares over the answers at spend 1, as plans tell them before
+data; the bound is the plan's own, of all additive noise that stretches to every spend. With --draws a release is drawn,
+too.
+Asked: issue 28.
+
+Then prefixes, windows of 32 values and all ranges, under presence alone, beside what HDMM's authors printed in the same
+setting: see ``hdmm.py``, which states it and the source. Independent noise in every value, and trees, are this
+package's, and so are the figures of noise in running totals. Nothing here depends on a seed.
+Run: .venv/bin/python benchmarks/structure.py [--draws]
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from fractions import Fraction
+
+from hdmm import PUBLISHED, intervals
+
+import dxgeom as dx
+from dxgeom.mechanisms.parts.box_mechanism import NORMAL
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ
+from dxgeom.numeric.randomness import SystemRandomness
+from dxgeom.policy.policy import Policy
+from dxgeom.universe.workloads.box_queries import BoxQueries
+
+ASKED: tuple[tuple[int, Fraction | None, float], ...] = (
+    (365, None, 2.67),
+    (1024, None, 3.00),
+    (4096, None, 3.43),
+    (65_536, None, 4.35),
+    (128, Fraction(1, 2), 2.63),
+    (365, Fraction(1, 7), 7.09),
+)
+BOUNDED = 1 << 12
+"""Bounds of more values take minutes."""
+
+
+def policy(size: int, steps: Fraction | None) -> Policy:
+    """One attribute, presence, and perhaps steps along it."""
+    moved = [] if steps is None else [{"change": "t", "per": steps.denominator, "epsilon": steps.numerator}]
+    return Policy.from_dict(
+        {
+            "policy": "a line",
+            "privacy": "concentrated",
+            "universe": {"attributes": {"t": {"range": [0, size - 1], "step": 1}}},
+            "rules": [{"presence": True, "epsilon": 1}, *moved],
+        }
+    )
+
+
+def beside_others() -> None:
+    """A row for each workload of HDMM's authors that is planned here."""
+    print("\n| queries | values | each value alone | trees | running totals | HDMM's convex program | their bound |")
+    print("|---|---|---|---|---|---|---|")
+    for (workload, size), (alone, optimum, bound) in PUBLISHED.items():
+        own, asked = policy(size, None), intervals(workload, size)
+        metric, queries = own.compile(), BoxQueries.of(own.universe, [{"t": ends} for ends in asked])
+        found = {}
+        for noise in (NORMAL, TOEPLITZ):
+            found[noise] = math.sqrt(dx.plan(metric, queries, mechanism=noise).loss / queries.count)
+        row = f"| {workload} | {size:,} | {alone:.3f} | {found[NORMAL]:.3f} | {found[TOEPLITZ]:.3f} |"
+        print(f"{row} {optimum:.3f} | {bound:.3f} |")
+
+
+def main() -> None:
+    """A row for each size, and for each workload of others."""
+    as_asked("--draws" in sys.argv)
+    beside_others()
+
+
+def as_asked(draws: bool) -> None:
+    """A row for each size."""
+    print("| values | step | asked | measured | bound | noise | plan, s |" + (" draw, s |" if draws else ""))
+    print("|---|---|---|---|---|---|---|" + ("---|" if draws else ""))
+    for size, steps, asked in ASKED:
+        own = policy(size, steps)
+        metric, queries = own.compile(), BoxQueries.prefixes(own.universe, "t")
+        began = time.process_time()
+        plan = dx.plan(metric, queries)
+        planned = time.process_time() - began
+        error = math.sqrt(plan.loss / size)
+        bound = f"{math.sqrt(plan.lower_bound / size):.3f}" if size <= BOUNDED else "–"
+        row = f"| {size:,} | {steps or '–'} | {asked:.2f} | {error:.3f} | {bound} | {plan.mechanism.name} |"
+        row += f" {planned:.2f} |"
+        if draws:
+            began = time.process_time()
+            plan.mechanism.law_of(0, float(plan.mechanism.step))[0].draw(1, SystemRandomness())
+            row += f" {time.process_time() - began:.2f} |"
+        print(row + ("" if error <= asked else " more than asked"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""Counts of intervals of one attribute, as differences of running totals with noise through a Toeplitz matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.contract.mechanism import FLOAT_BYTES
+from dxgeom.mechanisms.contract.readers import CountedTables, require_own_records
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.mixing import IntegerMixing, RunningTotals, Summing
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.parts.box_scales import line_gaps, promised_of
+from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
+from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM, LatticeNoise
+from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
+from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.toeplitz import ToeplitzNormals
+from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
+from dxgeom.privacy.measures import require_for_normal_noise
+from dxgeom.universe.workloads.box_queries import BoxQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+TOEPLITZ: Final = "toeplitz-gaussian"
+_BITS: Final = 61
+
+
+def line_bounds(metric: VerifiedMetric, merged: BoxQueries) -> LineBounds:
+    """What the metric promises of the values that boxes along one attribute tell apart.
+
+    Raises: TooLarge where boxes are along several, or distances do not add up over attributes, or nobody is protected.
+    """
+    if len(merged.columns) != 1 or not any(columns for columns, _ in merged.supports):
+        raise TooLarge("noise in running totals is for boxes along one attribute")
+    size = merged.sizes[0]
+    (gaps,) = line_gaps(metric, merged)
+    factor: Factor = Tree(size, (size,)) if gaps is None else Path(size)
+    promised = promised_of(metric, merged, (factor,))
+    found = LineBounds(promised.presence, promised.kinds[0][0], gaps is not None)
+    if found.presence is None and found.apart is None:
+        raise TooLarge("no record moves these counts at a finite distance, so they need no noise")
+    return found
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ToeplitzMechanism(LatticeNoise[tuple[float, ...]]):
+    """Counts of intervals of one attribute: noise of ``strategy``, times the one of ``scales``, in its running totals.
+
+    Every count is a difference of two.
+
+    Guarantee: replacing record i by j makes D_α at most α·(s·d(i, j))²/2 at spend s. Whatever is released is made of
+    whole running totals with exactly rounded noise, and of nothing else of the data; that the noise hides what the
+    metric protects is summed in integers, of the very coefficients that are drawn with.
+    Raises: CertificateRefused for a scale that is too small; TooLarge as :func:`line_bounds`; UnsupportedCombination
+    where the metric counts pure privacy, and for a stated number of records where it keeps that private.
+    """
+
+    name: str
+    metric: VerifiedMetric = field(repr=False)
+    boxes: BoxQueries = field(repr=False)
+    strategy: ToeplitzStrategy
+    scales: NDArray[np.float64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        seal(self)
+        require_own_records(self.metric, self.boxes.universe)
+        if self.name != TOEPLITZ:
+            raise CertificateRefused(f"noise in running totals is {TOEPLITZ}")
+        require_for_normal_noise(self.metric.privacy)
+        self.require_no_number()
+        if self.scales.shape != (1,) or self.scales.dtype != np.float64 or type(self.strategy) is not ToeplitzStrategy:
+            raise CertificateRefused("noise in running totals has one scale, of a strategy")
+        bounds = line_bounds(self.metric, self.merged)
+        if self.strategy.size != self.merged.sizes[0] or not self.strategy.hides(self.scale, bounds):
+            raise CertificateRefused("noise in these running totals does not hide what the metric protects")
+
+    @property
+    def factors(self) -> tuple[Any, ...]:
+        """How the attribute is measured."""
+        return (self.strategy,)
+
+    @property
+    def scale(self) -> float:
+        """What the columns' lengths are times."""
+        return float(self.scales[0])
+
+    @property
+    def normal(self) -> bool:
+        return True
+
+    @cached_property
+    def merged(self) -> BoxQueries:
+        """The boxes over the values that they tell apart."""
+        return self.boxes.merged
+
+    @cached_property
+    def queries(self) -> MarginalQueries:
+        """The tables that are read: those of the attribute, and of all records where a box is of these."""
+        return self.merged.tables_read
+
+    @cached_property
+    def fingerprint(self) -> str:
+        own = self.strategy.size, float(self.strategy.theta), self.strategy.window, self.strategy.scaled
+        asked = self.name, self.metric.fingerprint, self.boxes.fingerprint
+        return canonical_digest("running totals with noise", *asked, *own, self.strategy.series, self.scales)
+
+    @cached_property
+    def variances(self) -> NDArray[np.float64]:
+        """(K,): mean squared error of each box at spend 1, rounding to the lattice left out. Raises: TooLarge."""
+        return self.strategy.variances(self.scale, self.merged.lower[:, 0], self.merged.upper[:, 0])
+
+    @property
+    def rounding_part(self) -> float:
+        """No difference of totals has less noise than one of two neighbours, and each of the two is rounded."""
+        return 2 * (float(self.step) / self.shares) ** 2 / (12 * self.scale**2)
+
+    @property
+    def noisy(self) -> Sequence[int]:
+        return (0,)
+
+    @property
+    def codes(self) -> Mapping[int, NDArray[np.int64]]:
+        return {one.axis: one.codes for one in self.merged.columns}
+
+    def sums_of(self, number: int) -> Mapping[int, Summing]:
+        return {0: RunningTotals(self.strategy.size)}
+
+    def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
+        return (self._law if step == float(self.step) else self.strategy.law(self.scale, step)), 1
+
+    @cached_property
+    def _law(self) -> ToeplitzNormals:
+        return self.strategy.law(self.scale, float(self.step))
+
+    def averages(self) -> Iterator[tuple[Mapping[int, int], Mapping[int, int]]]:
+        yield {0: 1}, {0: 1}
+
+    def check(self, data: CountedTables, spend: Fraction) -> None:
+        self.require_counts(data)
+        self._law.check_size(self.shares / spend)
+        if self._most_records(spend) < LEAST_ROOM:
+            raise TooLarge("noise of this size does not fit 64-bit integers; spend more")
+
+    def _most_records(self, spend: Fraction) -> int:
+        """So many that every total stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰."""
+        reach = self._law.amplitude * FAR / float(spend / self.shares)
+        return max(0, int((2.0**_BITS - reach) / (self.shares * self.step.denominator)))
+
+    @property
+    def _finest(self) -> Fraction:
+        return Fraction(1, 2 ** (_BITS - 1 - LEAST_ROOM.bit_length()))
+
+    def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> tuple[float, ...]:
+        found = self.with_noise(0, data, noise[0]) * (float(self.step) / self.shares)
+        totals = np.append(0.0, np.asarray(found, dtype=np.float64))
+        return tuple((totals[self.merged.upper[:, 0]] - totals[self.merged.lower[:, 0]]).tolist())
+
+    def encode_answer(self, answer: tuple[float, ...]) -> Any:
+        return list(answer)
+
+    def decode_answer(self, stored: Any) -> tuple[float, ...]:
+        return tuple(stored)
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        """As kept a number for each box; as shown three, and its error."""
+        return 5 * (FLOAT_BYTES + 8) * self.boxes.count + 4096
+
+
+def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> AdditiveMechanism:
+    """The same noise in the answers to linear queries, in their order: each takes that of one total whole, less that of
+    another.
+
+    Guarantee: that the answers are these differences is held against the weights that are released, in integers, where
+    the mechanism is made. Raises: TooLarge where there are too many answers to lay out what each takes;
+    CertificateRefused.
+    """
+    lower, upper, size = made.merged.lower[:, 0], made.merged.upper[:, 0], made.strategy.size
+    if len(lower) * size > MOST_ENTRIES:
+        raise TooLarge(
+            f"{len(lower):,} answers that share {size:,} noisy totals are not laid out; at most {MOST_ENTRIES:,} pairs "
+            "are: ask for them as BoxQueries"
+        )
+    numerators = np.zeros((len(lower), size), dtype=np.int64)
+    each, inside = np.arange(len(lower)), np.flatnonzero(lower > 0)
+    numerators[each, upper - 1] += 1
+    numerators[inside, lower[inside] - 1] -= 1
+    divisors = tuple(step * made.steps_per_count for step in sensitivity.queries.steps)
+    return AdditiveMechanism(made.name, sensitivity, made.law, IntegerMixing(numerators, divisors, made))

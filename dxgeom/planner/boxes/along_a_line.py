@@ -1,0 +1,57 @@
+"""Which Toeplitz matrix for counts of intervals of one attribute: the one with the smallest exact error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, line_bounds
+from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_theta
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.universe.workloads.box_queries import BoxQueries
+
+
+def sought_along_a_line(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> ToeplitzMechanism:
+    """The best of the square root of running totals and of windows, with columns of their own lengths and of one, and
+    of the family that suits steps along a line.
+
+    Raises: TooLarge where boxes are not along one attribute, under steps alone, or where errors of so many are not
+    found; CertificateRefused.
+    """
+    merged = queries.merged
+    bounds = line_bounds(metric, merged)
+    if bounds.line and bounds.presence is None:
+        raise TooLarge("where steps along a line are all that is protected, independent noise at each cut is the best")
+    lower, upper, costs = merged.lower[:, 0], merged.upper[:, 0], merged.costs
+    least, found = math.inf, None
+    for strategy in _strategies(merged.sizes[0], bounds, lower, upper, costs):
+        with suppress(TooLarge, CertificateRefused):
+            scale = strategy.least_scale(bounds)
+            errors = strategy.variances(scale, lower, upper) * costs
+            loss = float(errors.max() if worst else errors.sum())
+            if loss < least:
+                least, found = loss, (strategy, scale)
+    if found is None:
+        raise TooLarge("errors of so many ranges by noise in running totals are not found")
+    return ToeplitzMechanism(TOEPLITZ, metric, queries, found[0], np.array([found[1]]))
+
+
+def _strategies(
+    size: int, bounds: LineBounds, lower: NDArray[np.int64], upper: NDArray[np.int64], costs: NDArray[np.float64]
+) -> Iterator[ToeplitzStrategy]:
+    for scaled in (True, False):
+        yield ToeplitzStrategy(size, scaled=scaled)
+    inside = lower > 0
+    if np.any(inside):
+        # The width that counts most.
+        window = int(np.bincount((upper - lower)[inside], costs[inside]).argmax())
+        for scaled in (True, False) if window > 1 else ():
+            yield ToeplitzStrategy(size, window=window, scaled=scaled)
+    if bounds.line and bounds.apart is not None:
+        with suppress(TooLarge):
+            yield ToeplitzStrategy(size, theta=best_theta(size, bounds, lower, upper, costs))
