@@ -31,6 +31,7 @@ from dxgeom.audit.counted_blocks import (
 )
 from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
 from dxgeom.audit.moves import moves_of, require_along_bases, require_moves
+from dxgeom.audit.weighed_sums import require_weighed, weighs_sums
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -276,6 +277,8 @@ def _in_blocks(mechanism: Any, metric: Metric) -> str:
         claimed = blocks_with_noise(mechanism)
         noisy = [*claimed.values()]
         (require_boxes if isinstance(mechanism, BoxMechanism) else require_tables)(mechanism, claimed, change)
+    if weighs_sums(noisy):
+        return require_weighed(noisy, moves)
     bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
     return (require_along_bases if bases else require_moves)(noisy, moves)
 

@@ -46,6 +46,7 @@ from dxgeom.privacy.measures import CONCENTRATED, privacy_measure_of
 if TYPE_CHECKING:
     from dxgeom.mechanisms.gaussian.mechanism import BestGaussian, GaussianSpace
     from dxgeom.planner.boxes.as_candidates import BoxCandidates
+    from dxgeom.planner.products import ProductCandidates
 
 _Thing = TypeVar("_Thing")
 
@@ -171,6 +172,22 @@ class CandidateBuilder:
         from dxgeom.planner.boxes.as_candidates import BoxCandidates
 
         return BoxCandidates(self.sensitivity, self.objective.factors, self.objective.name == "max")
+
+    @property
+    def product_laplace(self) -> AdditiveMechanism:
+        """Laplace noise in products of values and sums along attributes, which answers share."""
+        return self._products.built(quick=self.options.quick)
+
+    @property
+    def asks_products(self) -> bool:
+        """Whether each query multiplies weights along attributes, where only presence limits what noise may tell."""
+        return outgrows_a_search(len(self.sensitivity.queries.names)) and self._products.products
+
+    @cached_property
+    def _products(self) -> ProductCandidates:
+        from dxgeom.planner.products import ProductCandidates
+
+        return ProductCandidates(self.sensitivity, self.objective)
 
     @property
     def asks_uneven_tables(self) -> bool:

@@ -144,11 +144,12 @@ def _batches(tables: Iterable[WeightTable], measured: MeasuredNumbers) -> Iterat
 def _kind_of(parts: Sequence[WeightTable], mixing: IntegerMixing) -> Any:
     """Of what all of D·W - C·M is summed: integers of 64 bits where they suffice."""
     steps, reach = mixing.measured.steps_per_count, 0
+    entry = max((block.largest for block in mixing.measured.blocks), default=1)
     for part in parts:
         largest = max(int(np.abs(part.weights).max(initial=0)), 1)
         for row in part.queries.tolist():
             over = mixing.divisors[row] / steps
-            reach = max(reach, over.numerator * largest + over.denominator * max(mixing.row_sums[row], 1))
+            reach = max(reach, over.numerator * largest + over.denominator * entry * max(mixing.row_sums[row], 1))
     return np.int64 if reach < FITS else object
 
 
