@@ -30,8 +30,7 @@ from dxgeom.audit.counted_blocks import (
     within_components,
 )
 from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
-from dxgeom.audit.moves import moves_of, require_along_bases, require_moves
-from dxgeom.audit.weighed_sums import require_weighed, weighs_sums
+from dxgeom.audit.moves import moves_of, require_along_bases, require_moves, require_weighed, weighs_sums
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
 from dxgeom.mechanisms.contract.mechanism import Mechanism

@@ -45,8 +45,7 @@ from dxgeom.privacy.measures import CONCENTRATED, privacy_measure_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.gaussian.mechanism import BestGaussian, GaussianSpace
-    from dxgeom.planner.boxes.as_candidates import BoxCandidates
-    from dxgeom.planner.products import ProductCandidates
+    from dxgeom.planner.boxes.as_candidates import BoxCandidates, ProductCandidates
 
 _Thing = TypeVar("_Thing")
 
@@ -185,7 +184,7 @@ class CandidateBuilder:
 
     @cached_property
     def _products(self) -> ProductCandidates:
-        from dxgeom.planner.products import ProductCandidates
+        from dxgeom.planner.boxes.as_candidates import ProductCandidates
 
         return ProductCandidates(self.sensitivity, self.objective)
 

@@ -80,7 +80,7 @@ def test_no_name_is_forgotten():
         for queries in workloads(policy.universe).values():
             sensitivity = sensitivity_of(policy.compile(), queries)
             left -= {name for name in left if built(name, sensitivity) is not None}
-    assert not left
+    assert left == {"product-laplace"}  # for presence alone: tests/unit/mechanisms/parts/test_products.py
 
 
 def structured(policy, queries):

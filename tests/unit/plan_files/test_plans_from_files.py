@@ -91,8 +91,10 @@ def check_same(plan, loaded):
 
 
 @pytest.mark.parametrize(
-    "mechanism", [one.name for one in CANDIDATES if one.kind not in (Kind.BOXES, Kind.CONCENTRATED_BOXES)]
-)  # named, boxes are plans of their own; unasked, they are in tests/unit/mechanisms/parts/test_linear_boxes.py
+    "mechanism",
+    [one.name for one in CANDIDATES if one.kind not in (Kind.BOXES, Kind.CONCENTRATED_BOXES, Kind.PRODUCTS)],
+)  # those in products: tests/unit/mechanisms/parts/test_products.py
+# named, boxes are plans of their own; unasked, they are in tests/unit/mechanisms/parts/test_linear_boxes.py
 @pytest.mark.long
 def test_every_candidate_releases_from_its_file_as_it_does_itself(mechanism, tmp_path):
     built = 0
