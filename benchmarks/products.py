@@ -2,8 +2,8 @@
 
 SF1: 4,151 counts of persons of 2 sexes, 2 origins, 64 sets of races, 17 relationships and 115 ages, as HDMM's authors
 wrote its tables down (github.com/dpcomp-org/hdmm, experiments/journal/census_workloads.py at commit 54d996d0). HDMM's
-own total, its best product of two runs, is 222,260. Stated are this search's totals, the numbers measured, and seconds
-of one core: for the search, and for laying out what answers take and proving it.
+own total, its best product of two runs, is 222,260. Stated are the total of the plan, and seconds of one core for all
+of ``dx.plan``: sensitivity, search, what answers take, and its proof.
 Run: .venv/bin/python benchmarks/products.py [--thorough]
 """
 
@@ -13,16 +13,12 @@ import math
 import sys
 import time
 from collections.abc import Iterator
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.parts.product_search import QUICK, THOROUGH, sought_products
-from dxgeom.mechanisms.parts.products import in_products, product_queries
 
 HDMM = 222_260
 SIZES = {"sex": 2, "hispanic": 2, "race": 64, "relationship": 17, "age": 115}
@@ -76,21 +72,27 @@ def workload(universe: dx.universe.Universe) -> dx.LinearQueries:
     return dx.LinearQueries.stack(parts)
 
 
+def slow_core() -> float:
+    """Seconds of a slow core, in which 10**7 additions take .48, for each of this processor."""
+    began, total = time.process_time(), 0
+    for number in range(10**7):
+        total += number
+    return 0.48 / (time.process_time() - began)
+
+
 def main(thorough: bool) -> None:
     """SF1."""
     attributes = {name: {"range": [0, size - 1], "step": 1} for name, size in SIZES.items()}
     rules = [{"presence": True, "epsilon": 1}]
     policy = dx.Policy.from_dict({"policy": "SF1", "universe": {"attributes": attributes}, "rules": rules})
-    sensitivity = sensitivity_of(policy.compile(), workload(policy.universe))
-    queries = product_queries(sensitivity)
-    costs = (sensitivity.queries.float_steps * queries.units) ** 2
+    metric, queries, factor = policy.compile(), workload(policy.universe), slow_core()
     began = time.process_time()
-    products, product_of = sought_products(queries, costs, Fraction(1), THOROUGH if thorough else QUICK)
-    found = time.process_time()
-    mechanism = in_products(sensitivity, queries, products, product_of.tolist())
-    total, proved = float(mechanism.variances().sum()), time.process_time()
-    print(f"SF1, {len(product_of):,} counts: {total:,.0f}, {total / HDMM:.3f} of HDMM's {HDMM:,}; ", end="")
-    print(f"numbers {[one.numbers for one in products]}; {found - began:.1f} s and {proved - found:.1f} s")
+    plan = dx.plan(metric, queries, thorough=thorough)
+    seconds, total = time.process_time() - began, plan.predicted_mse
+    print(
+        f"SF1, {queries.count:,} counts, by {plan.mechanism.name}: {total:,.0f}, {total / HDMM:.3f} of HDMM's ", end=""
+    )
+    print(f"{HDMM:,}; {seconds:.1f} s, {seconds * factor:.1f} s of a slow core")
 
 
 if __name__ == "__main__":

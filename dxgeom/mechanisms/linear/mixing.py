@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.numeric.sealed import Closed, cached_property, canonical_digest, frozen_integers
 
 _EXACT_IN_FLOATS: Final = 2.0**52
@@ -37,6 +38,10 @@ class Summing(Closed):
     def largest(self) -> int:
         """No entry of F is larger in absolute value."""
         return 1
+
+    def alike(self, values: int) -> NDArray[np.int64]:
+        """(values,): of which kind each of the attribute's values is; columns of F are equal within one."""
+        return np.arange(values)
 
     @property
     @abstractmethod
@@ -154,6 +159,9 @@ class Weighing(Summing):
     @cached_property
     def largest(self) -> int:
         return max(int(self.rows.max(initial=1)), -int(self.rows.min(initial=0)))
+
+    def alike(self, values: int) -> NDArray[np.int64]:
+        return distinct_rows(np.ascontiguousarray(self.rows.T))[1]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -359,6 +367,8 @@ class IntegerMixing(Closed):
     def row_sums(self) -> tuple[int, ...]:
         """(K,): Σ_j |numerators[k, j]|, whatever their size."""
         sizes = np.abs(self.numerators).view(np.uint64)  # of int64's smallest number, too
+        if int(sizes.max(initial=0)) * sizes.shape[1] < 2**63:
+            return tuple(sizes.sum(axis=1).tolist())
         halves = (sizes >> 32).sum(axis=1).tolist(), (sizes & 0xFFFFFFFF).sum(axis=1).tolist()
         return tuple((high << 32) + low for high, low in zip(*halves, strict=True))
 

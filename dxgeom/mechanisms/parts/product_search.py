@@ -51,7 +51,7 @@ class ProductEffort:
     last: int
 
 
-QUICK: Final = ProductEffort(3, 20, 60)
+QUICK: Final = ProductEffort(2, 10, 30)
 THOROUGH: Final = ProductEffort(8, 40, 400)
 
 

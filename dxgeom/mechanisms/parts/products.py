@@ -24,7 +24,7 @@ from dxgeom.mechanisms.linear.mixing import Block, IntegerMixing, MeasuredNumber
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.noise.round_laws import LaplaceNoise
-from dxgeom.numeric.arrays import kinds_of_rows
+from dxgeom.numeric.arrays import distinct_rows, kinds_of_rows
 from dxgeom.numeric.sealed import Sealed, cached_property, frozen_integers, seal
 from dxgeom.universe.weight_table import WeightTable, are_classes, class_of_shared, shared_classes
 
@@ -39,6 +39,10 @@ _MOST_ATTRIBUTES: Final = 16
 _UPWARD: Final = 1 + 2.0**-46
 """More than all roundings of a product of so many rates, and of a quotient by it."""
 _LARGEST: Final = 2.0**61
+_LEAST: Final = 2.0**-200
+_MOST: Final = 2.0**200
+"""With rates of 2⁴⁰ along 16 attributes no scale of a product of such a size is subnormal."""
+_ENTRIES_AT_ONCE: Final = 1 << 16
 
 
 @final
@@ -113,12 +117,14 @@ class ProductStrategy(Sealed):
     size: float
 
     def __post_init__(self) -> None:
-        axes = [axis for axis, _ in self.factors]
-        kept = {*map(type, axes)} <= {int} and axes == sorted({*axes}) and len(axes) <= _MOST_ATTRIBUTES
-        if not (kept and type(self.size) is float and 0 < self.size < 2.0**200):
+        axes, each = [axis for axis, _ in self.factors], {type(one) for _, one in self.factors}
+        formed = type(self.factors) is tuple and {*map(type, axes)} <= {int} and each <= {StrategyFactor}
+        formed = formed and axes == sorted({*axes}) and len(axes) <= _MOST_ATTRIBUTES
+        if not (formed and type(self.size) is float and _LEAST < self.size < _MOST):
             raise CertificateRefused("a product has factors of different attributes, and noise of a positive size")
         if self.numbers > MOST_NUMBERS:
             raise TooLarge(f"a product of {self.numbers:,} numbers is not measured; at most {MOST_NUMBERS:,} are")
+        seal(self)
 
     @property
     def numbers(self) -> int:
@@ -280,7 +286,16 @@ def in_products(
     divisors = [Fraction(1)] * len(which)
     for number, one in enumerate(products):
         rows = np.flatnonzero(which == number)
-        numerators[rows, ends[number] : ends[number + 1]] = _taken(queries, one, rows)
+        if not rows.size:
+            continue
+        at_once = max(_ENTRIES_AT_ONCE // one.numbers, 1)  # so few stay near the processor
+        factors = _taken(queries, one, rows)
+        for start in range(0, len(rows), at_once):
+            here = slice(start, start + at_once)
+            found = np.sign(queries.units[rows[here]])[:, None]
+            for along, of_each in factors:
+                found = (found[:, :, None] * along[of_each[here], None, :]).reshape(len(found), -1)
+            numerators[rows[here], ends[number] : ends[number + 1]] = found
         whole = 2 ** sum(factor.bits for _, factor in one.factors) * measured.steps_per_count
         for row in rows[queries.units[rows] != 0].tolist():
             divisors[row] = Fraction(whole, int(abs(queries.units[row])))
@@ -295,12 +310,14 @@ def product_of(mixing: IntegerMixing) -> list[int]:
     return found
 
 
-def _taken(queries: ProductQueries, product: ProductStrategy, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(rows, numbers): what the answers take of the product's noisy numbers, over their units and two to the bits."""
-    factors, largest = dict(product.factors), 1
-    found = np.sign(queries.units[rows])[:, None]
+def _taken(
+    queries: ProductQueries, product: ProductStrategy, rows: NDArray[np.int64]
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Of each attribute (different, numbers) and (rows,): what answers take along it of the product's noisy numbers,
+    and which of that each answer. All of it multiplied is what it takes, over its unit and two to the bits."""
+    factors, largest, found = dict(product.factors), 1, []
     for axis, weights in queries.weights.items():
-        own = weights[rows]
+        own, which = distinct_rows(weights[rows])
         if axis not in factors:  # what is not the same for all its values is refused when the mechanism is made
             along = own[:, :1].astype(object)
         else:
@@ -309,5 +326,5 @@ def _taken(queries: ProductQueries, product: ProductStrategy, rows: NDArray[np.i
         largest *= int(np.abs(along).max(initial=0)) or 1
         if largest >= _LARGEST:
             raise TooLarge("what answers take of noise in these products is not laid out in 64-bit integers")
-        found = (found[:, :, None] * along.astype(np.int64)[:, None, :]).reshape(len(rows), -1)
+        found.append((along.astype(np.int64), which))
     return found

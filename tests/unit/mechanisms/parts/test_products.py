@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -124,6 +125,31 @@ def test_smaller_noise_is_refused():
 def test_answers_of_no_product_are_refused():
     with pytest.raises(CertificateRefused, match="the numbers of one of the products"):
         made(places=PLACES + len(PRODUCTS))
+
+
+def test_what_only_looks_like_a_factor_is_refused():
+    """Its largest column sum would be believed."""
+    (axis, factor), *rest = PRODUCTS[0].factors
+    looks = SimpleNamespace(**{name: getattr(factor, name) for name in ("kinds", "sums", "rates", "shares", "bits")})
+    looks.largest, looks.size, looks.rows, looks.inverse = 1, factor.size, factor.rows, factor.inverse
+    for factors in (((axis, looks), *rest), [*PRODUCTS[0].factors]):
+        with pytest.raises(CertificateRefused, match="has factors of different attributes"):
+            ProductStrategy(factors, 3.0)
+
+
+@pytest.mark.parametrize("size", [0.0, -1.0, float("nan"), float("inf"), 2.0**-300, 2.0**300, 3])
+def test_noise_of_no_size_or_one_that_floats_do_not_hold_is_refused(size):
+    with pytest.raises(CertificateRefused, match="of a positive size"):
+        ProductStrategy(PRODUCTS[0].factors, size)
+
+
+def test_a_product_that_no_answer_takes_from_is_measured_all_the_same():
+    """And hidden: what nobody is told costs accuracy."""
+    wider = [replace(one, size=2 * one.size) for one in PRODUCTS]
+    mechanism = made([*wider, ProductStrategy((), 8.0)])
+    assert mechanism.mixing.numerators[:, -1].tolist() == [0] * len(PLACES)
+    with pytest.raises(CertificateRefused, match="does not hide a record"):
+        made([*PRODUCTS, ProductStrategy((), 8.0)])
 
 
 def test_products_that_do_not_make_an_answer_are_refused():
