@@ -210,6 +210,21 @@ class InTotals(Along):
 
 
 @final
+class Weighed(Along):
+    """Sums that weigh each value by a whole number: ``rows`` (numbers, values)."""
+
+    def __init__(self, rows: NDArray[np.int64]) -> None:
+        self.rows, self.numbers = rows, len(rows)
+
+    def apart(self, one: Codes, other: Codes) -> NDArray[np.int64]:
+        return np.asarray(np.abs(self.rows[:, one] - self.rows[:, other]).sum(axis=0))
+
+    def summed(self, table: NDArray[Any]) -> NDArray[Any]:
+        _require(table.shape[-1] == self.rows.shape[1])
+        return np.asarray(table @ self.rows.T.astype(table.dtype))
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class CountedBlock:
     """The numbers of a block: ``along`` the attributes at ``axes``, rising places in the universe, of which ``merged``
@@ -262,6 +277,7 @@ _SUMMED: Final[Mapping[str, Callable[[Any], Along]]] = {
     "Siblings": lambda one: AboveFirst(one.groups, one.radix, one.width),
     "Cuts": lambda one: AtCuts(one.size),
     "RunningTotals": lambda one: InTotals(one.size),
+    "Weighing": lambda one: Weighed(one.rows),
 }
 
 

@@ -6,6 +6,9 @@ the other attributes of a record add to a move is taken at its most, block by bl
 bases of attributes, which are undone in balls, in float64 and too large by more than all roundings. In running totals
 what a record adds, through the law's own map undone, is a vector for each value; near their distance two are compared
 in integers.
+
+Noise in weighted sums has a scale of its own in every number. The plan's proof multiplies the largest column sums of
+factors; here all combinations of values are gone through, over all products together, likewise in float64.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import NDArray
 
-from dxgeom.audit.counted_blocks import AboveFirst, FirstOfTwo, InTotals, NoisyBlock
+from dxgeom.audit.counted_blocks import AboveFirst, FirstOfTwo, InTotals, NoisyBlock, Weighed
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.metrics.combinations import CapMetric, GroupedMetric, PresenceMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric
@@ -418,3 +421,46 @@ class _OfTotals:
                 both = zip(series[low - place : self.size - place], series[low - beside :], strict=False)
                 found += share * times * sum(first * second for first, second in both)
         return found
+
+
+_MOST_CELLS: Final = 1 << 26
+_UPWARD: Final = 1 + 2.0**-34
+"""Sums of non-negative numbers, of at most a million each, are off by less."""
+
+
+def weighs_sums(noisy: Sequence[NoisyBlock]) -> bool:
+    """Whether noise is in such numbers."""
+    return any(isinstance(one, Weighed) for each in noisy for one in each.block.along)
+
+
+def require_weighed(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
+    """That no record that comes or goes uses up more than its distance, in a sentence.
+
+    Raises: CertificateRefused; TooLarge where other changes are nearer than twice that, or told values very many.
+    """
+    presence, told = moves.presence, {axis: own for one in noisy for axis, own in one.block.merged.items()}
+    if presence is None or any(distance < 2 * presence for _, distance in moves.together):
+        raise TooLarge("noise in weighted sums is audited where records come and go, and none are nearer than that")
+    for axis, own in told.items():
+        for first, second, bounds in moves.along(axis):
+            if np.any((own[first] != own[second]) & (bounds < float(2 * presence))):
+                raise TooLarge("noise in weighted sums is audited where no two values are nearer than by absence")
+    axes = sorted(told)
+    sizes = [int(told[axis].max()) + 1 for axis in axes]
+    if math.prod(sizes) > _MOST_CELLS:
+        raise TooLarge(f"{math.prod(sizes):,} combinations of values are not gone through in an audit")
+    loads = np.zeros(sizes)
+    for block, laws in noisy:
+        if not all(isinstance(one, LaplaceNoise) for one in laws):
+            raise CertificateRefused("the noise in weighted sums is of another form than the numbers")
+        scales = np.concatenate([one.scales for one in laws if isinstance(one, LaplaceNoise)])
+        table = (block.steps / scales).reshape([one.numbers for one in block.along])
+        for place, one in enumerate(block.along):
+            if not isinstance(one, Weighed):
+                raise CertificateRefused("the noise in weighted sums is of another form than the numbers")
+            table = np.moveaxis(np.tensordot(table, np.abs(one.rows).astype(np.float64), axes=(place, 0)), -1, place)
+        own_sizes = iter(table.shape)
+        loads = loads + table.reshape([next(own_sizes) if axis in block.axes else 1 for axis in axes])
+    if not float(loads.max()) * _UPWARD <= round_down(presence):
+        raise CertificateRefused("the noise does not hide a record that comes or goes")
+    return f"a record that comes or goes is hidden, whichever of {loads.size:,} combinations of values it has"

@@ -30,7 +30,14 @@ from dxgeom.audit.counted_blocks import (
     within_components,
 )
 from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
-from dxgeom.audit.moves import moves_of, require_along_bases, require_along_totals, require_moves
+from dxgeom.audit.moves import (
+    moves_of,
+    require_along_bases,
+    require_along_totals,
+    require_moves,
+    require_weighed,
+    weighs_sums,
+)
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -283,6 +290,8 @@ def _in_blocks(mechanism: Any, metric: Metric) -> str:
         (require_tables if isinstance(mechanism, TableMechanism) else require_boxes)(mechanism, claimed, change)
     if any(isinstance(law, ToeplitzNormals) for one in noisy for law in one.laws):
         return require_along_totals(noisy, moves)
+    if weighs_sums(noisy):
+        return require_weighed(noisy, moves)
     bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
     return (require_along_bases if bases else require_moves)(noisy, moves)
 

@@ -24,7 +24,7 @@ from dxgeom.metrics.combinations import (
     SumMetric,
 )
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, PartitionMetric, StarMetric, ValueSensitivityMetric
-from dxgeom.metrics.generating_pairs import classes_of_records, kinds_of_elements
+from dxgeom.metrics.generating_pairs import classes_of_records, kinds_of_elements, refuse_cells
 from dxgeom.metrics.metric import Metric, all_pairs, gathered
 from dxgeom.metrics.near_places import TREE_FROM, nearest_at_all
 from dxgeom.metrics.points import PointsMetric
@@ -38,6 +38,8 @@ _SIGN_PATTERN_LIMIT = 12
 _PAIR_LIMIT = 200_000_000
 _LISTED_QUERIES = 64
 _SMALL_TABLE = 1 << 16
+_LAID_OUT = 40_000_000
+"""More weights of kinds of records are not laid out, nor are pairs of them compared."""
 
 
 def smallest_distance(metric: Metric) -> float:
@@ -138,6 +140,8 @@ def l1_diameter_of_tables(tables: WeightTables, weights: NDArray[np.float64]) ->
         return l1_diameter(tables.matrix(), weights)
     try:
         if tables.absent:
+            if tables.count * math.prod(int(own.max()) + 1 for own in tables.shared[1]) > _LAID_OUT:
+                return _longest_two(tables, weights)
             return l1_diameter(kinds_of_elements(tables)[0].T, weights)
         if tables.count <= _LISTED_QUERIES:
             return l1_diameter(classes_of_records(tables), weights)
@@ -145,6 +149,26 @@ def l1_diameter_of_tables(tables: WeightTables, weights: NDArray[np.float64]) ->
         pass
     each = (_l1_diameter_of_table(table, weights[table.queries], tables.absent) for table in tables.tables)
     return math.nextafter(math.fsum(each), math.inf)
+
+
+def _longest_two(tables: WeightTables, weights: NDArray[np.float64]) -> float:
+    """As :func:`l1_diameter` of as many kinds of records, without laying them out: the sum of the queries' ranges or of
+    the two longest columns, *rounded up*; there is one of zeros.
+
+    Raises: TooLarge.
+    """
+    axes, shared = tables.shared
+    shape = [int(own.max()) + 1 for own in shared]
+    refuse_cells(math.prod(shape))
+    lengths = np.zeros(shape)
+    for table in tables.tables:
+        own = (weights[table.queries] @ np.abs(table.flat)).reshape(table.shape)
+        for place, axis in enumerate(table.axes):
+            own = own.take(tables.class_in(table, axis), axis=place)
+        lengths += own.reshape([shape[place] if axis in table.axes else 1 for place, axis in enumerate(axes)])
+    low, high = tables.extremes
+    ranges = float(weights @ (high - low))
+    return min(float(np.sort(lengths, axis=None)[-2:].sum()), ranges) * (1 + 4 * (len(weights) + 4) * UNIT_ROUNDOFF)
 
 
 def _l1_diameter_of_table(table: WeightTable, weights: NDArray[np.float64], absent: bool) -> float:

@@ -83,13 +83,14 @@ def _of_tables(metric: Metric, tables: WeightTables) -> Iterator[Differences]:
         yield columns, np.full(len(columns), round_down(presence.epsilon))
 
 
-def kinds_along(metric: Metric, tables: WeightTables) -> tuple[Metric, NDArray[np.int64], NDArray[np.int64]] | None:
+def kinds_along(
+    metric: Metric, tables: WeightTables, most: int | None = None
+) -> tuple[Metric, NDArray[np.int64], NDArray[np.int64]] | None:
     """The metric without attributes that no query looks at, the weights (R, K) of each kind of records, and the kind
     (N',) of every record that is left; None where possible records or kinds are too many to go through one by one, or
-    all
-    are equally far apart and some of very many stand for all."""
+    have more than ``most`` weights, or all are equally far apart and some of very many stand for all."""
     try:
-        columns, which = kinds_of_elements(tables)
+        columns, which = kinds_of_elements(tables, most)
     except TooLarge:
         return None
     if isinstance(metric, PresenceMetric) and isinstance(metric.inner, DiscreteMetric) and are_many(len(columns)):

@@ -31,6 +31,7 @@ from dxgeom.metrics.families import (
     pairs_of_classes,
     pairs_within_sets,
 )
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import NO_PAIRS, PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
 from dxgeom.metrics.near_places import few_kinds, nearest_of_kinds
 from dxgeom.metrics.points import PointsMetric
@@ -373,12 +374,12 @@ def cells_beside_nobody(tables: WeightTables, cells: int) -> NDArray[np.int64]:
     return np.arange(cells) if grid is None else extreme_cells(grid, np.arange(cells))
 
 
-def kinds_of_elements(tables: WeightTables) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def kinds_of_elements(tables: WeightTables, most: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(kinds, K) and (N,): the weights of each kind of records, in lexicographic order, and the kind of every record;
     *exact*, as of the matrix laid out.
 
     Of a workload over attributes only cells are laid out that queries tell apart.
-    Raises: TooLarge.
+    Raises: TooLarge; where there are more than ``most`` of these weights mostly before any is laid out.
     """
     if tables.is_matrix:
         return distinct_rows(tables.matrix().T)
@@ -387,6 +388,8 @@ def kinds_of_elements(tables: WeightTables) -> tuple[NDArray[np.int64], NDArray[
     refuse_too_many(tables.count, math.prod(shape) + tables.absent)
     if tables.count * tables.size > MOST_WEIGHTS:
         refuse_cells(tables.size)
+    if most is not None and tables.count * math.prod(shape) > most:
+        refuse_too_many(tables.count, _kinds_at_least(tables, shape), most)
     columns = np.zeros((math.prod(shape) + tables.absent, tables.count), dtype=np.int64)
     cells = np.arange(math.prod(shape)).reshape(shape)
     codes = dict(zip(axes, np.unravel_index(cells.ravel(), shape) if axes else (), strict=True))
@@ -401,6 +404,19 @@ def kinds_of_elements(tables: WeightTables) -> tuple[NDArray[np.int64], NDArray[
     spread = [of_cells.shape[axes.index(axis)] if axis in axes else 1 for axis, size in enumerate(tables.shape)]
     everywhere = np.broadcast_to(of_cells.reshape(spread), tables.shape).ravel()
     return distinct, np.concatenate([everywhere, which[math.prod(shape) :]])
+
+
+def _kinds_at_least(tables: WeightTables, shape: tuple[int, ...]) -> int:
+    """So many kinds of records there are at least: what is alike to all queries has the same sum of weights times odd
+    numbers."""
+    odd = np.random.default_rng(0).integers(1, 2**63, tables.count, dtype=np.uint64) | np.uint64(1)
+    axes, found = tables.shared[0], np.zeros(shape, dtype=np.uint64)
+    for table in tables.tables:
+        own = (odd[table.queries] @ table.flat.astype(np.uint64)).reshape(table.shape)
+        for place, axis in enumerate(table.axes):
+            own = own.take(tables.class_in(table, axis), axis=place)
+        found += own.reshape([shape[place] if axis in table.axes else 1 for place, axis in enumerate(axes)])
+    return len(np.unique(found))
 
 
 class _Run(NamedTuple):
@@ -454,7 +470,7 @@ def _kinds(tables: Sequence[WeightTable], run: _Run) -> int:
 
 def _moves(run: _Run, tables: WeightTables, most: int | None = None) -> Iterator[PairClasses]:
     seen = tuple(table for table in tables.tables if any(axis in run.axes for axis in table.axes))
-    if not seen:
+    if not seen or (isinstance(run.metric, GraphMetric) and not run.metric.bounds.size):
         return
     shared = on_shared_classes(seen)
     classes = {axis: own for table in shared for axis, own in zip(table.axes, table.classes, strict=True)}

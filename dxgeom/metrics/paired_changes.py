@@ -241,7 +241,7 @@ def _of_kinds(metric: Metric, columns: NDArray[np.int64], which: NDArray[np.int6
 
 
 def _of_tables(metric: Metric, tables: WeightTables) -> Kinds:
-    known = kinds_along(metric, tables) if tables.absent else None
+    known = kinds_along(metric, tables, MOST_ENTRIES) if tables.absent else None
     if known is not None:
         return _of_kinds(*known)
     axes, shared = tables.shared

@@ -17,6 +17,8 @@ from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.products import NAME as PRODUCTS
+from dxgeom.mechanisms.parts.products import ProductNumbers, in_products, product_of, product_queries
 from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL
 from dxgeom.mechanisms.parts.table_candidates import marginal_space, proved
 from dxgeom.mechanisms.parts.table_mechanism import KRONECKER
@@ -38,6 +40,8 @@ from dxgeom.plan_files.laws import (
     law_of,
     measured_data,
     measured_of,
+    products_data,
+    products_of,
     scales_data,
     scales_of,
     strategy_data,
@@ -70,6 +74,8 @@ def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
             law |= {"kind": IN_TOTALS, "strategy": strategy_data(measured.strategy)}
         if measured.trees:
             law |= {"kind": IN_BOXES, "measured": measured_data(measured.trees)}
+        if isinstance(measured, ProductNumbers):
+            law = products_data(measured.products, product_of(mixing))
     diagonal = not isinstance(mixing, np.ndarray)
     return {
         "name": mechanism.name,
@@ -99,7 +105,7 @@ def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQue
     sensitivity, change = (asked, None) if part.change is None else _changed(part.change, asked, queries)
     if rationals_of(part.steps, "mechanism.steps") != sensitivity.queries.steps:
         raise Wrong("DX307", "mechanism.steps", "these are not the steps of the lattice that these queries have")
-    if part.name in (NORMAL, LAPLACE, KRONECKER, *BOX_NOISE) and part.law is not None:
+    if part.name in (NORMAL, LAPLACE, KRONECKER, PRODUCTS, *BOX_NOISE) and part.law is not None:
         mechanism = _of_tables(part, sensitivity)
     else:
         law = None if part.law is None else _law_of(part.law, sensitivity)
@@ -136,6 +142,10 @@ def _of_tables(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechani
         return _in_totals(part, sensitivity)
     if part.name in BOX_NOISE:
         return _in_boxes(part, sensitivity)
+    if part.name == PRODUCTS:
+        products, places = products_of(part.law, "mechanism.law")
+        with refused_as("DX306", "mechanism.law"):
+            return in_products(sensitivity, product_queries(sensitivity), products, places)
     scales = scales_of(part.law, "mechanism.law")
     with refused_as("DX306", "mechanism.law"):
         return proved(part.name, marginal_space(sensitivity, None, worst=False), scales)

@@ -21,6 +21,7 @@ from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
+from dxgeom.mechanisms.parts.products import ProductStrategy, StrategyFactor
 from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS
@@ -63,8 +64,11 @@ IN_BOXES: Final = "ScalesInBoxes"
 """The same where noise is in blocks, along trees and lines of attributes."""
 IN_TOTALS: Final = "ScaleInTotals"
 """The same where noise is in running totals along an attribute, through a Toeplitz matrix."""
+IN_PRODUCTS: Final = "ScalesInProducts"
+"""Noise in products of what is measured along attributes, in whole numbers."""
 LINE: Final = "line"
 _MOST_LEVELS: Final = 64
+_OF_A_FACTOR: Final = ("kinds", "rates", "sums", "shares")
 BASES_FORM: Final = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Floats"}, {"type": "null"}]}}
 _MOST_NESTED = 20
 _LONGEST_VERTEX = 2**40
@@ -168,6 +172,56 @@ def _tree_of(data: Any, size: int, place: str) -> Tree:
     return Tree(size, radices)
 
 
+def products_data(products: Sequence[ProductStrategy], product_of: Sequence[int]) -> dict[str, Any]:
+    """Noise in products, as a file holds it, and of which product each answer is made."""
+    each = [
+        {"size": float_text(one.size), "factors": [_factor_data(axis, factor) for axis, factor in one.factors]}
+        for one in products
+    ]
+    return {"kind": IN_PRODUCTS, "products": each, "product_of": [*product_of]}
+
+
+def _factor_data(axis: int, factor: StrategyFactor) -> dict[str, Any]:
+    numbers = {name: getattr(factor, name) for name in _OF_A_FACTOR}
+    arrays = {name: array_data(one) if one.size else None for name, one in numbers.items()}
+    return {"attribute": axis, "bits": factor.bits, **arrays}
+
+
+def products_of(data: Any, place: str) -> tuple[tuple[ProductStrategy, ...], list[int]]:
+    """The same again. Raises: Wrong for what are no whole numbers of such a form."""
+    keys_of(data, ("kind", "products", "product_of"), place)
+    if data["kind"] != IN_PRODUCTS:
+        raise Wrong("DX305", place, f"the 'kind' of this is {IN_PRODUCTS}")
+    found = []
+    for number, one in enumerate(list_of(data["products"], f"{place}.products")):
+        here = f"{place}.products[{number}]"
+        keys_of(one, ("size", "factors"), here)
+        size = float_of(one["size"], f"{here}.size")
+        entries = enumerate(list_of(one["factors"], f"{here}.factors"))
+        factors = tuple(_factor_of(entry, f"{here}.factors[{which}]") for which, entry in entries)
+        with refused_as("DX305", here):
+            found.append(ProductStrategy(factors, size))
+    own = [whole_of(one, f"{place}.product_of") for one in list_of(data["product_of"], f"{place}.product_of")]
+    return tuple(found), own
+
+
+def _factor_of(data: Any, place: str) -> tuple[int, StrategyFactor]:
+    keys_of(data, ("attribute", "bits", *_OF_A_FACTOR), place)
+    arrays = {
+        name: wholes_of(data[name], f"{place}.{name}", -(2**40), 2**40)
+        for name in _OF_A_FACTOR
+        if data[name] is not None
+    }
+    if arrays.keys() == {*_OF_A_FACTOR[:2]}:  # no sums
+        none = np.zeros((0, arrays["rates"].size), dtype=np.int64)
+        arrays |= {"sums": none, "shares": none.T}
+    elif len(arrays) < len(_OF_A_FACTOR):
+        raise Wrong("DX302", place, "a factor has both sums and shares, or null for both")
+    bits = whole_of(data["bits"], f"{place}.bits")
+    with refused_as("DX305", place):
+        return whole_of(data["attribute"], f"{place}.attribute"), StrategyFactor(**arrays, bits=bits)
+
+
 def fields_of(kind: type[Any]) -> dict[str, Any]:
     """What a file says of a thing of this kind, each with the type that it has."""
     hints = get_type_hints(kind)
@@ -259,7 +313,14 @@ def laws_schema() -> dict[str, Any]:
     strategy = {"type": "object", "properties": said, "required": [*said], "additionalProperties": False}
     totals = {"kind": {"const": IN_TOTALS}, "scales": _form(NDArray[np.float64]), "strategy": strategy}
     along = {"kind": {"const": ALONG}, "scales": _form(NDArray[np.float64]), "bases": BASES_FORM}
+    whole, text = {"type": "integer"}, {"type": "string"}
+    array = {"anyOf": [{"$ref": "#/$defs/Whole"}, {"type": "null"}]}
+    factor = {"attribute": whole, "bits": whole, **dict.fromkeys(_OF_A_FACTOR, array)}
+    product = {"size": text, "factors": {"type": "array", "items": _closed(factor)}}
+    products = {"type": "array", "items": _closed(product)}
+    own_product = {"type": "array", "items": whole}
     scales = {
+        IN_PRODUCTS: _closed({"kind": {"const": IN_PRODUCTS}, "products": products, "product_of": own_product}),
         SCALES: {**own, "required": ["kind", "scales"], "additionalProperties": False},
         JUMPS: {
             "type": "object",
@@ -272,6 +333,10 @@ def laws_schema() -> dict[str, Any]:
         IN_BOXES: {"type": "object", "properties": boxes, "required": [*boxes], "additionalProperties": False},
     }
     return {name: _schema_of(kind) for name, kind in KINDS.items()} | scales | dict(_arrays())
+
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
 def _schema_of(kind: type[Any]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ from dxgeom.privacy.measures import CONCENTRATED, privacy_measure_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.gaussian.mechanism import BestGaussian, GaussianSpace
-    from dxgeom.planner.boxes.as_candidates import BoxCandidates
+    from dxgeom.planner.boxes.as_candidates import BoxCandidates, ProductCandidates
 
 _Thing = TypeVar("_Thing")
 
@@ -179,6 +179,22 @@ class CandidateBuilder:
         """Normal noise in running totals along one attribute, through a Toeplitz matrix."""
         self._require_affordable("toeplitz-gaussian", "noise in running totals")
         return self.in_boxes.built("toeplitz-gaussian")
+
+    @property
+    def product_laplace(self) -> AdditiveMechanism:
+        """Laplace noise in products of values and sums along attributes, which answers share."""
+        return self._products.built(quick=self.options.quick)
+
+    @property
+    def asks_products(self) -> bool:
+        """Whether each query multiplies weights along attributes, where only presence limits what noise may tell."""
+        return outgrows_a_search(len(self.sensitivity.queries.names)) and self._products.products
+
+    @cached_property
+    def _products(self) -> ProductCandidates:
+        from dxgeom.planner.boxes.as_candidates import ProductCandidates
+
+        return ProductCandidates(self.sensitivity, self.objective)
 
     @property
     def asks_uneven_tables(self) -> bool:

@@ -46,6 +46,9 @@ class Kind(Enum):
     Named, it answers them as ``BoxQueries``, of which nothing is laid out."""
     CONCENTRATED_BOXES = "very many counts in boxes, concentrated privacy"
     """Built where both hold."""
+    PRODUCTS = "very many products of weights along attributes, records that come and go"
+    """Built where queries outgrow a search for shapes and each multiplies weights of single attributes, under a rule
+    about presence and none that is nearer; or when asked for. Then as a shape."""
     USER_BODY = "a body of one's own"
     """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
@@ -126,6 +129,7 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         Kind.UNEVEN_TABLES,
         lambda shared: shared.kronecker_gaussian,
     ),
+    Candidate("product-laplace", "Laplace in products", Kind.PRODUCTS, lambda shared: shared.product_laplace),
     Candidate("body", "your own body", Kind.USER_BODY, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
     Candidate("changed-queries", "changed queries", Kind.CHANGED_QUERIES, lambda shared: shared.changed_queries),

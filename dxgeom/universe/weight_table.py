@@ -254,11 +254,11 @@ def only(table: WeightTable, places: Sequence[int]) -> WeightTable:
     return WeightTable(np.arange(len(places)), table.axes, table.classes, stated, counted, between)
 
 
-def refuse_too_many(queries: int, cells: int) -> None:
+def refuse_too_many(queries: int, cells: int, most: int = MOST_WEIGHTS) -> None:
     """Raises: TooLarge when so many queries over so many cells are not laid out in memory."""
-    if queries * cells > MOST_WEIGHTS:
+    if queries * cells > most:
         raise TooLarge(
-            f"{queries:,} queries over {cells:,} cells make {queries * cells:,} weights; at most {MOST_WEIGHTS:,} are "
+            f"{queries:,} queries over {cells:,} cells make {queries * cells:,} weights; at most {most:,} are "
             "laid out: ask fewer queries at once, or take coarser attributes"
         )
 
@@ -304,6 +304,7 @@ def _over_shared(table: WeightTable, axes: tuple[int, ...], shared: Sequence[NDA
     weights = table.weights
     if not all(np.array_equal(one, np.arange(size)) for one, size in zip(own, weights.shape[1:], strict=True)):
         weights = weights[np.ix_(np.arange(len(table.queries)), *own)]
+        weights.setflags(write=False)  # nobody else has it: a table does not copy it
     return with_axes(weights, table.axes, axes)
 
 

@@ -21,6 +21,8 @@ from dxgeom.mechanisms.linear import containment
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
+from dxgeom.mechanisms.parts.product_search import QUICK, sought_products
+from dxgeom.mechanisms.parts.products import in_products, product_queries
 from dxgeom.mechanisms.parts.table_candidates import (
     has_uneven_attributes,
     kronecker_gaussian,
@@ -31,9 +33,10 @@ from dxgeom.mechanisms.parts.table_candidates import (
 )
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
 from dxgeom.planner.boxes.along_a_line import sought_along_a_line
-from dxgeom.planner.boxes.as_candidates import BoxCandidates
+from dxgeom.planner.boxes.as_candidates import BoxCandidates, ProductCandidates
 from dxgeom.planner.boxes.choosing import sought
 from dxgeom.planner.candidates import names
+from dxgeom.planner.objectives.objective import Objective
 
 SPOILS = [Fraction(1, 2**20), Fraction(-1, 2), Fraction(1, 2), Fraction(-1), Fraction(1), Fraction(7)]
 SPOILED = int(os.environ.get("DXGEOM_SPOILED", "2"))
@@ -69,7 +72,7 @@ def test_a_spoiled_weight_is_refused_or_hidden_by_noise_of_every_name(name, priv
     metric, generator = policy.compile(), np.random.default_rng([len(name), presence])
     for place, queries in enumerate(workloads(policy.universe).values()):
         amount = SPOILS[int(generator.integers(len(SPOILS)))]
-        for asked in (queries, spoiled(queries, generator, amount)) if place % 2 == presence else ():
+        for asked in (queries, spoiled(queries, generator, amount)) if place % 2 == bool(presence) else ():
             mechanism = built(name, sensitivity_of(metric, asked))
             assert mechanism is None or private(mechanism)
 
@@ -111,6 +114,10 @@ def structured(policy, queries):
         if concentrated and len(boxes.merged.columns) == 1:
             along = sought_along_a_line(sensitivity.metric, boxes, worst=False)
             found[TOEPLITZ] = lambda other: totals_in_answers(along, other)
+    if not concentrated and ProductCandidates(sensitivity, Objective("mse")).products:
+        asked = product_queries(sensitivity)
+        products, places = sought_products(asked, np.ones(len(asked.units)), Fraction(2), QUICK)
+        found["product-laplace"] = lambda other: in_products(other, asked, products, places)
     return found
 
 

@@ -12,7 +12,10 @@ from dxgeom.planner.options import PlanOptions
 from reference.policy_of_ranges import policy_of_ranges
 
 SIZES = (4, 3)
+ALONE = 2
+"""Records come and go, and no two are nearer than both are from none."""
 METRICS = [(privacy, presence) for privacy in ("pure", "concentrated") for presence in (False, True)]
+METRICS += [("pure", ALONE)]
 RECORDS = 20
 
 
@@ -29,7 +32,7 @@ def workloads(universe):
 
 
 def policy_of(privacy, presence, lines=(1,)):
-    return policy_of_ranges(SIZES, privacy, lines, presence)
+    return policy_of_ranges(SIZES, privacy, lines, bool(presence), alone=presence == ALONE)
 
 
 def built(name, sensitivity):

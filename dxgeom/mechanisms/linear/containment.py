@@ -144,11 +144,12 @@ def _batches(tables: Iterable[WeightTable], measured: MeasuredNumbers) -> Iterat
 def _kind_of(parts: Sequence[WeightTable], mixing: IntegerMixing) -> Any:
     """Of what all of D·W - C·M is summed: integers of 64 bits where they suffice."""
     steps, reach = mixing.measured.steps_per_count, 0
+    entry = max((block.largest for block in mixing.measured.blocks), default=1)
     for part in parts:
         largest = max(int(np.abs(part.weights).max(initial=0)), 1)
         for row in part.queries.tolist():
             over = mixing.divisors[row] / steps
-            reach = max(reach, over.numerator * largest + over.denominator * max(mixing.row_sums[row], 1))
+            reach = max(reach, over.numerator * largest + over.denominator * entry * max(mixing.row_sums[row], 1))
     return np.int64 if reach < FITS else object
 
 
@@ -185,12 +186,15 @@ def _made(parts: Sequence[WeightTable], mixing: IntegerMixing, kind: Any) -> dic
     found: dict[tuple[int, ...], NDArray[Any]] = {}
     start = 0
     for block in mixing.measured.blocks:
-        shares = mixing.numerators[rows, start : start + block.size].astype(kind)
+        shares = mixing.numerators[rows, start : start + block.size].astype(kind, copy=False)
         start += block.size
         taking = np.flatnonzero(shares.any(axis=1))
         if not taking.size:
             continue
-        part = block.of_records(shares[taking], told)
+        alike = {axis: one.alike(len(told[axis])) for axis, one in zip(block.axes, block.sums, strict=True)}
+        part = block.of_records(
+            shares[taking], {axis: np.unique(own, return_index=True)[1] for axis, own in alike.items()}
+        )
         which = sum((looked[axis][taking] * 2**bit for bit, axis in enumerate(block.axes)), np.zeros_like(taking))
         for pattern in np.unique(which).tolist():
             here = which == pattern
@@ -204,6 +208,8 @@ def _made(parts: Sequence[WeightTable], mixing: IntegerMixing, kind: Any) -> dic
                     own = first
             axes = tuple(sorted(kept))
             own = own.transpose([0, *(1 + kept.index(axis) for axis in axes)])
+            for place, axis in enumerate(axes):
+                own = own.take(alike[axis], axis=place + 1)
             found.setdefault(axes, np.zeros((len(rows), *own.shape[1:]), dtype=kind))[taking[here]] += own
     return found
 

@@ -4,7 +4,7 @@ A coordinate of the noise reaches one answer, or whole multiples of many reach e
 answers themselves is added to counts of records, block by block.
 
 A block is a table of numbers, a product over some attributes of the way in which each of them is summed up. Every entry
-of what a record adds to it is -1, 0 or 1.
+of what a record adds to it is -1, 0 or 1, unless sums are weighted.
 """
 
 from __future__ import annotations
@@ -22,14 +22,26 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.numeric.sealed import Closed, cached_property, canonical_digest, frozen_integers
 
+_EXACT_IN_FLOATS: Final = 2.0**52
+"""Whole numbers whose sums, all on the way among them, stay below this are exact in float64, which multiplies fast."""
 STEPS_PER_SCALE: Final = 64
 """A step of the lattice is at most this part of the narrowest noise in a part, which costs below 0.003 % of it."""
 
 
 class Summing(Closed):
     """How the values of an attribute are summed up: integers F (numbers, values)."""
+
+    @property
+    def largest(self) -> int:
+        """No entry of F is larger in absolute value."""
+        return 1
+
+    def alike(self, values: int) -> NDArray[np.int64]:
+        """(values,): of which kind each of the attribute's values is; columns of F are equal within one."""
+        return np.arange(values)
 
     @property
     @abstractmethod
@@ -39,11 +51,12 @@ class Summing(Closed):
     @abstractmethod
     def applied(self, shares: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
         """(k, len(values)): ``shares`` (k, *shape) times the columns of F of these values; *exact* while the
-        absolute values of a row of ``shares`` add up to what fits its type."""
+        absolute values of a row of ``shares``, times :attr:`largest`, add up to what fits its type."""
 
     @abstractmethod
     def summed(self, counts: NDArray[Any]) -> NDArray[Any]:
-        """(…, numbers): F times ``counts`` (…, values) of records; *exact*, no number is larger than their sum."""
+        """(…, numbers): F times ``counts`` (…, values) of records; *exact*, no number is larger than their sum times
+        :attr:`largest`."""
 
 
 @final
@@ -134,6 +147,38 @@ class Cuts(Summing):
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class Weighing(Summing):
+    """Sums that weigh each value by a whole number: ``rows`` (numbers, values)."""
+
+    rows: NDArray[np.int64] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", frozen_integers(self.rows))
+
+    @cached_property
+    def largest(self) -> int:
+        return max(int(self.rows.max(initial=1)), -int(self.rows.min(initial=0)))
+
+    def alike(self, values: int) -> NDArray[np.int64]:
+        return distinct_rows(np.ascontiguousarray(self.rows.T))[1]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), 1
+
+    def applied(self, shares: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+        taken = self.rows[:, values]
+        most = float(np.abs(shares).sum(axis=1).max(initial=0)) * self.largest
+        if shares.dtype == np.int64 and most < _EXACT_IN_FLOATS:
+            return np.asarray((shares[:, :, 0].astype(np.float64) @ taken).astype(np.int64))
+        return np.asarray(shares[:, :, 0] @ taken.astype(shares.dtype))
+
+    def summed(self, counts: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(counts @ self.rows.T.astype(counts.dtype))
+
+
+@final
 @dataclass(frozen=True)
 class RunningTotals(Summing):
     """How many records have each of so many values or an earlier one; last, how many there are."""
@@ -166,6 +211,11 @@ class Block:
     def size(self) -> int:
         """How many numbers it has."""
         return math.prod(math.prod(one.shape) for one in self.sums)
+
+    @property
+    def largest(self) -> int:
+        """A record adds no more to any of them."""
+        return math.prod(one.largest for one in self.sums)
 
     def of_records(self, shares: NDArray[np.int64], values: Mapping[int, NDArray[np.int64]]) -> NDArray[np.int64]:
         """(k, values of axis 1, …): ``shares`` (k, size) of the block's numbers for one record of each combination of
@@ -320,15 +370,23 @@ class IntegerMixing(Closed):
 
     def noise_of_each(self, noise: Sequence[int]) -> list[Fraction]:
         """The noise that each answer gets, exactly."""
-        largest = max(map(abs, noise), default=0) * max(self.row_sums, default=0)
-        kind: Any = np.int64 if largest < 2**63 else object
-        sums = self.numerators.astype(kind) @ np.array(list(noise), dtype=kind)
-        return [int(total) / divisor for total, divisor in zip(sums.tolist(), self.divisors, strict=True)]
+        most = max(map(abs, noise), default=0)
+        if most * max(self.row_sums, default=0) < 2**63:
+            sums = (self.numerators @ np.array(list(noise), dtype=np.int64)).tolist()
+        elif most * len(noise) < 2**31:
+            drawn = np.array(list(noise), dtype=np.int64)
+            halves = (self.numerators >> 32) @ drawn, (self.numerators & 0xFFFFFFFF) @ drawn
+            sums = [(high << 32) + low for high, low in zip(*(one.tolist() for one in halves), strict=True)]
+        else:
+            sums = (self.numerators.astype(object) @ np.array(list(noise), dtype=object)).tolist()
+        return [int(total) / divisor for total, divisor in zip(sums, self.divisors, strict=True)]
 
     @cached_property
     def row_sums(self) -> tuple[int, ...]:
         """(K,): Σ_j |numerators[k, j]|, whatever their size."""
         sizes = np.abs(self.numerators).view(np.uint64)  # of int64's smallest number, too
+        if int(sizes.max(initial=0)) * sizes.shape[1] < 2**63:
+            return tuple(sizes.sum(axis=1).tolist())
         halves = (sizes >> 32).sum(axis=1).tolist(), (sizes & 0xFFFFFFFF).sum(axis=1).tolist()
         return tuple((high << 32) + low for high, low in zip(*halves, strict=True))
 

@@ -1,4 +1,5 @@
-"""Noise in parts: for whole tables of counts in residuals, in tables or along bases, for boxes along trees and lines.
+"""Noise in parts: for whole tables of counts in residuals, in tables or along bases, for boxes along trees and lines;
+in products of values and sums along attributes.
 
 Touches ``mechanisms/linear`` and ``mechanisms/gaussian``.
 """

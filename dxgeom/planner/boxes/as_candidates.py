@@ -1,4 +1,4 @@
-"""Noise for very many boxes beside the other candidates for linear queries, without being asked for."""
+"""Noise for very many boxes, and in products, beside the other candidates for linear queries, unasked."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.distance_bounds import joint_distance_bounds_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
 from dxgeom.mechanisms.parts.box_scales import line_gaps
+from dxgeom.mechanisms.parts.products import ProductQueries, in_products, product_queries
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
 from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.boxes.choosing import measured_flat, sought
+from dxgeom.planner.objectives.objective import Objective
+from dxgeom.privacy.measures import PURE
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 
@@ -79,3 +83,45 @@ class BoxCandidates:
             return boxes_bound(metric, boxes, costs)
         except (TooLarge, CertificateRefused, NotANormBall):
             return 0.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ProductCandidates:
+    """Linear queries as products of weights along attributes, where all are such."""
+
+    sensitivity: Sensitivity
+    objective: Objective = field(repr=False)
+
+    @property
+    def products(self) -> bool:
+        """Whether they are, of two attributes or more, and noise in products may be the best for them."""
+        found = self._found
+        return not isinstance(found, TooLarge) and len(found[0].classes) > 1
+
+    @cached_property
+    def _found(self) -> tuple[ProductQueries, Fraction] | TooLarge:
+        metric, universe = self.sensitivity.metric, self.sensitivity.universe
+        try:
+            if metric.privacy != PURE or self.objective.name == "max":
+                raise TooLarge("noise in products makes totals of errors small, for pure privacy")
+            queries = product_queries(self.sensitivity)
+            shape = () if universe is None else universe.shape
+            bounds = joint_distance_bounds_of(metric.metric, shape, queries.classes)
+        except TooLarge as error:
+            return error
+        if bounds.presence is None or any(one is not None for one in bounds.least):
+            return TooLarge("noise in products is for records that come and go, and no nearer changes")
+        return queries, bounds.presence
+
+    def built(self, *, quick: bool) -> AdditiveMechanism:
+        """The noise. Raises: TooLarge, CertificateRefused."""
+        from dxgeom.mechanisms.parts.product_search import QUICK, THOROUGH, sought_products  # SciPy's optimiser
+
+        if isinstance(self._found, TooLarge):
+            raise self._found
+        queries, presence = self._found
+        factors = 1.0 if self.objective.factors is None else self.objective.factors
+        costs = (self.sensitivity.queries.float_steps * queries.units) ** 2 * factors
+        products, product_of = sought_products(queries, np.asarray(costs), presence, QUICK if quick else THOROUGH)
+        return in_products(self.sensitivity, queries, products, product_of.tolist())

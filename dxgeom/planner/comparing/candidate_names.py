@@ -62,4 +62,6 @@ def _kinds_of(shared: CandidateBuilder) -> set[Kind]:
             kinds |= {Kind.UNEVEN_TABLES}
     elif shared.asks_boxes:
         kinds |= {Kind.BOXES, Kind.CONCENTRATED_BOXES} if concentrated else {Kind.BOXES}
+    if shared.asks_products:
+        kinds |= {Kind.PRODUCTS}
     return kinds

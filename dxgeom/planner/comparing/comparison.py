@@ -31,6 +31,7 @@ COMPARED: Final = (
     Kind.UNEVEN_TABLES,
     Kind.BOXES,
     Kind.CONCENTRATED_BOXES,
+    Kind.PRODUCTS,
     Kind.USER_BODY,
     Kind.ORDINARY,
 )

@@ -21,16 +21,8 @@ from dxgeom.planner.candidates import NORMAL_KINDS, names
 from dxgeom.planner.comparing.candidate_bounds import CAUTION, is_large, unproved
 
 QUICK: Final = (
-    *(
-        "hull",
-        "gaussian",
-        "marginal-gaussian",
-        "kronecker-gaussian",
-        "toeplitz-gaussian",
-        "body",
-        "gaussian-with-jumps",
-        "laplace",
-    ),
+    *("hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "toeplitz-gaussian", "body", "product-laplace"),
+    *("gaussian-with-jumps", "laplace"),
     *("epsilon-dp", "marginal-laplace", "changed-queries", "block-hulls", "rotated-laplace", "coarse-hull"),
     "boxes-laplace",
 )
@@ -71,6 +63,8 @@ class QuickSearch:
         if name in SOUGHT and not self._enough.isdisjoint(built):
             raise TooLarge("a quick plan seeks no other shape where the best of another kind was built")
         title = self.shared.objective.title
+        if name == "laplace" and "product-laplace" in built and not self._differences:
+            raise TooLarge("scales for so many answers take longer than a quick plan may, beside noise that they share")
         if name == "laplace" and self._laplace_floor > least:
             raise TooLarge(f"it has at least {self._laplace_floor / least:.3g} times the least {title} found")
         if name not in _IN_A_BASIS:

@@ -96,7 +96,7 @@ OPTIONS: dict[str, Callable[[str], dict[str, Any]]] = {
     "changed-queries": lambda variant: {"records": records_of(variant)},
     "body": lambda variant: {"body": dx.geometry.PowerBall(np.array([1.0, 8.0, 1.0, 1.0, 1.0]), 1.5)},
 }
-ELSEWHERE = {"marginal-laplace", "marginal-gaussian", "kronecker-gaussian", *BOX_NOISE}
+ELSEWHERE = {"marginal-laplace", "marginal-gaussian", "kronecker-gaussian", "product-laplace", *BOX_NOISE}
 
 
 def recipes() -> Iterator[tuple[str, Recipe]]:
@@ -104,6 +104,7 @@ def recipes() -> Iterator[tuple[str, Recipe]]:
     yield from _listed()
     yield from _bodies()
     yield from _tables_and_boxes_listed()
+    yield from _products()
     yield from _worded()
     yield from _tables()
     yield from _boxes()
@@ -165,6 +166,16 @@ def _tables_and_boxes_listed() -> Iterator[tuple[str, Recipe]]:
         for name in BOX_NOISE:
             policy = lambda variant=variant: mixed_policy(variant)  # noqa: E731
             yield f"intervals, {variant}, {name}", Recipe(_built(INTERVALS, name), policy)
+
+
+def _products() -> Iterator[tuple[str, Recipe]]:
+    """Noise in products, for records that come and go."""
+    tables = {"queries": [{"prefixes": "age"}, {"marginals": {"ways": 2, "of": ["sex", "ward"]}}, {"sum": "age"}]}
+    for variant in ("pure", "pure, once"):
+        rule = {"presence": True, "epsilon": "1.5"}
+        policy = lambda variant=variant, rule=rule: policy_of(variant, {**SEX, **WARD, **AGE}, rule)  # noqa: E731
+        name = variant.replace("pure", "pure, presence")
+        yield f"products, {name}, product-laplace", Recipe(linear(tables, mechanism="product-laplace"), policy)
 
 
 INTERVALS = {

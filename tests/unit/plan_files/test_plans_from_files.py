@@ -41,11 +41,17 @@ privacy: concentrated
 universe: {attributes: {sex: [F, M], age: {range: [0, 9], step: 1}}}
 rules: [{change: sex, epsilon: 1}, {change: age, epsilon: 0.2, per: 1}]
 """
+ALONE = """
+policy: presence alone
+universe: {attributes: {sex: [F, M], age: {range: [0, 9], step: 1}}}
+rules: [{presence: true, epsilon: 1}]
+"""
 ALSO = {
     "gaussian-with-jumps": "whole tables",
     "marginal-laplace": "whole tables",
     "marginal-gaussian": "whole tables",
     "kronecker-gaussian": "uneven tables",
+    "product-laplace": "presence alone",
 }
 
 
@@ -53,6 +59,10 @@ def planned(name, mechanism):
     if name == "uneven tables":
         policy = dx.parse_policy(UNEVEN)
         queries = dx.parse_queries("queries: [{marginals: {ways: 2}}]", policy, 20)
+        return policy, dx.plan(policy.compile(), queries, mechanism=mechanism)
+    if name == "presence alone":
+        policy = dx.parse_policy(ALONE)
+        queries = dx.parse_queries("queries: [{prefixes: age}, {marginal: sex}]", policy)
         return policy, dx.plan(policy.compile(), queries, mechanism=mechanism)
     if name == "whole tables":
         normal = mechanism in ("gaussian", "marginal-gaussian")
