@@ -6,12 +6,18 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from dxgeom.arguments import pointing_elsewhere, require, taking
-from dxgeom.planner.amounts import Amount
+from dxgeom.engines.opening import engine_of
+from dxgeom.ledger.ledger import ledger_of
+from dxgeom.mechanisms.contract.mechanism import account_of
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.kind import kind_of
 from dxgeom.planner.objectives.objective import ObjectiveName
 from dxgeom.planner.options import AUTO
 from dxgeom.planner.release import LEFT_OUT, Once, Release
+from dxgeom.planner.releases.answer_once import require_words
+from dxgeom.planner.releases.paying import check_allotment
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.queries.queries_file import Asked, load_queries
 
@@ -45,5 +51,22 @@ def compile_and_release(
     said: dict[str, Any] = {"objective": objective, "mechanism": mechanism, "spend": spend}
     if "records" in kind_of(asked).heeds:
         said["records"] = records
-    chosen = plan(loaded.compile(), asked, **said).uninterrupted()
+    metric = loaded.compile()
+    _require_ready(metric, loaded, table, spend, how)
+    chosen = plan(metric, asked, **said).uninterrupted()
     return chosen.release(table, spend=spend, **how)
+
+
+def _require_ready(metric: VerifiedMetric, policy: Policy, table: Any, spend: Amount, how: Once) -> None:
+    """What a release would refuse whatever is planned: its words, the ledger, what is left there, a missing file.
+
+    Raises: WrongArgument, UnsupportedCombination, LedgerError, BudgetExceeded, DataError.
+    """
+    require_words(how["ledger"], how["purpose"], how["id"], how["allotment"])
+    amount = exact_amount(spend, "spend")
+    with ledger_of(how["ledger"], account_of(metric)) as ledger:
+        check_allotment(ledger, how["allotment"])
+        if how["id"] is None:  # an earlier release of that name costs nothing, and needs no table
+            ledger.require_left(amount, how["allotment"])
+    if how["id"] is None and isinstance(table, (str, Path)):
+        engine_of(str(table)).look_up(str(table), policy.universe.form)

@@ -69,6 +69,8 @@ def require_hidden_shifts(law: NoiseLaw | None, weights: NDArray[np.int64], metr
         audit_jumps(law, shifts, distances, some_may_stand=are_many(len(np.unique(weights, axis=1).T)))
     elif law is not None and len(shifts):
         _require_short(law, shifts, distances)
+    elif np.any(np.isfinite(distances)):
+        raise CertificateRefused("without noise an answer shows a change that the metric protects")
     return (
         f"all {looked_at:,} pairs of possible records that distances are made of are hidden, exactly; {len(shifts):,} "
         "different changes"

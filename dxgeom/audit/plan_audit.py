@@ -9,6 +9,7 @@ attributes.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,6 +44,7 @@ from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.contract.readers import TableReader
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.distinct import DistinctCount
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
@@ -53,11 +55,13 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.toeplitz import ToeplitzNormals
+from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.plan import Plan
 
 _DIGIT: Final = 12
 """Numbers of any size are driven digit by digit, of so many bits, which is exact: each step is a sum of multiples."""
 _WIDE: Final = 20
+_TRIALS: Final = 32
 MISSED: Final = f"a row that shows more is missed with a chance below p/2^{BITS} for p attributes"
 
 Numbers = Sequence[NDArray[Any]]
@@ -240,10 +244,13 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         normal = mechanism.law is not None and mechanism.law.concentrated
     elif isinstance(mechanism, TableMechanism | BoxMechanism | ToeplitzMechanism):
         normal = mechanism.normal
+    elif isinstance(mechanism, DistinctCount):
+        normal = mechanism.law is not None and mechanism.law.concentrated
     else:
         raise UnsupportedCombination(
-            f"'{mechanism.name}' is not noise on counts and sums, and this audit has no second route for it: that it "
-            "hides what it should is proved where it is made and read, and not checked here"
+            f"'{mechanism.name}' is not noise on counts, sums or numbers of different values, and this audit has no "
+            "second route for it: that it hides what it should is proved where it is made and read, and not checked "
+            "here"
         )
     own = mechanism.metric
     same = (own.size, own.privacy) == (metric.size, metric.privacy) and metric.people in (None, own.people)
@@ -253,8 +260,10 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         raise CertificateRefused("tables of other numbers of records are refused, which the policy keeps private")
     if normal and metric.privacy == "pure":
         raise CertificateRefused("noise whose odds have no bound is no noise for pure privacy")
-    if isinstance(mechanism, AdditiveMechanism) and metric.size > _LARGEST_HISTOGRAM:
+    if isinstance(mechanism, AdditiveMechanism | DistinctCount) and metric.size > _LARGEST_HISTOGRAM:
         raise TooLarge(f"answers from histograms of more than {_LARGEST_HISTOGRAM:,} possible records are not driven")
+    if isinstance(mechanism, DistinctCount):
+        return _different_values(mechanism, metric.metric)
     present = isinstance(metric.metric, PresenceMetric)
     if isinstance(mechanism, AdditiveMechanism) and not isinstance(mechanism.mixing, IntegerMixing):
         hidden = _listed(mechanism, metric.metric)
@@ -264,8 +273,39 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
     return [f"answers show of records only their numbers with noise{counted}: driven exactly; {MISSED}", hidden]
 
 
+def _different_values(mechanism: DistinctCount, metric: Metric) -> list[str]:
+    """That a release is how many groups somebody is in, with noise, and that this hides any change of the group.
+
+    Two groups differ in some binary digit of their numbers, and noise that hides each digit alone hides that one more
+    or one fewer is there.
+    """
+    weights = mechanism.groups.tables.matrix()
+    if np.any((weights != 0) & (weights != 1)) or np.any(weights.sum(axis=0) > 1):
+        raise CertificateRefused("some record is in two groups, or counts more than once")
+    if mechanism.absent is not None and np.any(weights[:, mechanism.absent]):
+        raise CertificateRefused("an absent record is in a group")
+    places = np.arange(1, len(weights) + 1) @ weights
+    spread = np.random.default_rng(secrets.randbits(64))
+    for trial in range(_TRIALS):
+        there = spread.random(metric.size) < spread.random()
+        if mechanism.absent is not None:
+            there[mechanism.absent] = False
+        true, once = len({*places[there].tolist()} - {0}), Fraction(1)
+        noise = [0]
+        if mechanism.law is not None:
+            noise = mechanism.law.draw(1, InsecureSeededRandomness(trial), once)[:, 0].tolist()
+        found = mechanism.drawn(there.astype(np.int64), once, 1, InsecureSeededRandomness(trial))
+        _require(found == [min(max(true + noise[0], 0), len(weights))])
+    hidden = ""
+    for digit in range(len(weights).bit_length()):
+        hidden = require_hidden_shifts(mechanism.law, (places >> digit & 1)[None], metric)
+    return [f"the answer is in how many groups somebody is, with noise: driven with {_TRIALS} random tables", hidden]
+
+
 def _numbers_stated(mechanism: Mechanism[Any, Any]) -> tuple[int | None, ...]:
     """Of records, where a release is for just so many."""
+    if isinstance(mechanism, DistinctCount):
+        return ()
     if not isinstance(mechanism, AdditiveMechanism):
         return (mechanism.queries.records,) if isinstance(mechanism, TableReader) else ()
     return mechanism.sensitivity.queries.records, None if mechanism.change is None else mechanism.change.records

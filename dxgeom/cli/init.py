@@ -148,12 +148,15 @@ def init(
 
 def _found(table: Any, said: Said, sheet: str | None, header_only: bool, asking: bool) -> FoundTable:
     """What is found out of the table; where its form is in doubt and somebody answers, they say it."""
-    from dxgeom.starting.form import FormDoubt
+    from dxgeom.starting.form import FormDoubt, encoding_doubt
     from dxgeom.starting.tables import found_of
 
     while True:
         try:
-            return found_of(table, said, sheet, header_only=header_only)
+            found = found_of(table, said, sheet, header_only=header_only)
+            if asking and found.form is not None and found.form.encoding is None:
+                raise encoding_doubt(table)  # no name has other letters than ASCII, but cells have
+            return found
         except FormDoubt as doubt:
             if not asking:
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
@@ -121,6 +122,15 @@ def plan(
         _plan_one(policy, queries[0], records, spend, said, level, target, _Shown(output, everything or published))
 
 
+def _name_excess(spend: Fraction | None, policy: Policy, _: object = None) -> None:
+    """What no release may spend is told before anything is planned."""
+    if spend is not None and spend > policy.budget:
+        print_error(
+            f"warning: --spend {plain(spend)} is more than the whole budget of {plain(policy.budget)}: a release at it "
+            "would be refused, and ± are those of no release"
+        )
+
+
 class _Shown(NamedTuple):
     """How a plan is printed, and whether all of it."""
 
@@ -159,7 +169,7 @@ def _plan_one(
 ) -> None:
     if target is not None:
         check_new(target)
-    chosen, compiled = planned(policy, queries, records, spend=spend, **options)
+    chosen, compiled = planned(policy, queries, records, spend=spend, ready=partial(_name_excess, spend), **options)
     kept = {} if target is None else _saved(chosen, target, compiled, spend)
     seek_bound(chosen)
     if shown.output is Format.json or shown.everything:
@@ -207,6 +217,7 @@ def _show_several(
 
     policy_read = load_policy(policy)
     print_warnings(policy_read)
+    _name_excess(spend, policy_read)
     workloads: list[Any] = []
     for file in files:
         asked = load_queries(file, policy_read, records)

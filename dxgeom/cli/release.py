@@ -238,8 +238,10 @@ def _require_ready(
     from dxgeom.engines.fitting import require_fit
     from dxgeom.ledger.ledger import ledger_of
     from dxgeom.mechanisms.contract.mechanism import account_of
+    from dxgeom.planner.releases.paying import check_allotment
 
     with ledger_of(book, account_of(metric)) as ledger:
+        check_allotment(ledger, None if charged is None else charged[1])
         if charged is not None and charged[0] is not None:
             ledger.require_left(charged[0], charged[1])
     if read is not None:

@@ -269,7 +269,8 @@ def require_fit(
     people, reading = universe.reading.people, universe.reading
     wanted = (*reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
     engine_of(table).look_up(table, universe.form)
-    with muted(quiet_data), opened(table, wanted, universe) as source, plain_errors(source.described):
+    secret = people is not None or universe.absent is not None
+    with muted(quiet_data, secret=secret), opened(table, wanted, universe) as source, plain_errors(source.described):
         reader, encoder = plan_reading(source, universe, count_column), BatchEncoder(universe, frozenset())
         rows, refused, columns = 0, 0, Counter[str]()
         with source.watch.telling(f"reading {source.described}", secret=True):
@@ -280,7 +281,6 @@ def require_fit(
                 for one, own in zip(reading.attributes, codes, strict=True):
                     columns[", ".join(one.columns)] += int(np.sum(own == OUTSIDE))
         if refused:
-            secret = people is not None or universe.absent is not None
             raise _unfit(str(table), policy, rows, refused, +columns, secret=secret)
 
 

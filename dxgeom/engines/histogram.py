@@ -310,10 +310,10 @@ def counted(
     wanted = (*universe.reading.columns, *columns_of(people), *(() if count_column is None else (count_column,)))
     engine_of(table).look_up(table, universe.form)  # what is wrong with a path is told in any case
     # How many rows there are is private where people have many or may be absent.
-    secret = quiet_data or people is not None or universe.absent is not None
-    with muted(quiet_data), opened(table, wanted, universe) as source, plain_errors(source.described):
+    secret = people is not None or universe.absent is not None
+    with muted(quiet_data, secret=secret), opened(table, wanted, universe) as source, plain_errors(source.described):
         reader = plan_reading(source, universe, count_column)
-        with source.watch.telling(f"reading {source.described}", secret=secret):
+        with source.watch.telling(f"reading {source.described}", secret=secret or quiet_data):
             found, reader = over(reader)
         _require_sound(found, reader, source, outside, secret=people is not None)
         return found, reader

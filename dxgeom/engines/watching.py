@@ -20,6 +20,7 @@ from dxgeom.errors import DataError, TryAgain
 from dxgeom.progress_line import ProgressLine
 from dxgeom.universe.wording import other_encoding
 
+_NAMED_LINE: Final = re.compile(r"(?:, line|(?:: the first wrong byte is)? in line| of data row) \d+")
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
 _QUOTE: Final = re.compile(r"^ +quote = (\(empty\)|.) \(Set By User\)$", re.MULTILINE)
 _FLOWING = re.compile(
@@ -102,14 +103,20 @@ def _of_libraries() -> tuple[type[Exception], ...]:
 
 
 @contextmanager
-def muted(quiet: bool) -> Iterator[None]:
-    """Where it is quiet, whatever is wrong with data is told by one sentence that depends on none of them."""
+def muted(quiet: bool, *, secret: bool = False) -> Iterator[None]:
+    """Where it is quiet, whatever is wrong with data is told by one sentence that depends on none of them; where how
+    many rows somebody has, or whether any, is ``secret``, no line of the table is named."""
     try:
         yield
     except DataError as error:
-        if not quiet or isinstance(error, Unreachable | WrongAddress):
+        if isinstance(error, Unreachable | WrongAddress) or not (quiet or secret):
             raise
-        raise DataError(QUIET) from None
+        if quiet:
+            raise DataError(QUIET) from None
+        said = _NAMED_LINE.sub("", str(error))
+        if said == str(error):
+            raise
+        raise DataError(f"{said}; 'dxgeom check' with --table names the line, for the data holder's eyes") from None
 
 
 _CUT_OFF: Final = "is damaged: its compressed text ends too early or is garbled. Fetch or compress the file once more"

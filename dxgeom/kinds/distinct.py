@@ -123,12 +123,11 @@ class DistinctKind(TaskKind, QuestionKind[DistinctTask], PlanKind):
         reader.note("DX202", of.span, "no possible record has a value here", "the answer would always be 0")
         return None
 
-    @staticmethod
-    def _columns(of: Node, reader: TaskReader) -> list[Groups] | None:
+    def _columns(self, of: Node, reader: TaskReader) -> list[Groups] | None:
         """What is asked about; None where values are not listed one by one."""
         columns = reader.queries.columns
         columns.stepped.clear()
-        groups = groups_by(of, columns)
+        groups = groups_by(of, columns, self.word)
         for title in columns.stepped if groups else ():
             message = f"a value of {shown(title)} stands for several raw ones, so these are not told apart"
             reader.note("DX201", of.span, message, "name an attribute whose values are listed, or bins")

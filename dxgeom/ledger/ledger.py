@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import import_module
@@ -202,7 +202,7 @@ class Ledger(Displayed, Uncopied):
 
     def allotments(self) -> tuple[Allotment, ...]:
         """How this account is divided, and what was spent of each part."""
-        with self._book() as book:
+        with self._book_so_far() as book:
             return allotments_of(book, self._account)
 
     def store(self, entry: Entry | int, answer: bytes | str) -> Receipt:
@@ -265,7 +265,7 @@ class Ledger(Displayed, Uncopied):
         """Raises: BudgetExceeded where a charge of so much would be refused by now; LedgerError for no such owner. Who
         charges is asked again: others may charge in between."""
         wanted = charge_request(spend, "", "", None, owner, 0)
-        with nullcontext(new_book(self._account)[0]) if self._new else self._book() as book:
+        with self._book_so_far() as book:
             require_left(book, self._account, wanted)
 
     def entries(self) -> tuple[Entry, ...]:
@@ -292,6 +292,10 @@ class Ledger(Displayed, Uncopied):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _book_so_far(self) -> AbstractContextManager[Book]:
+        """As it is, or as it would begin."""
+        return nullcontext(new_book(self._account)[0]) if self._new else self._book()
 
     @contextmanager
     def _book(self) -> Iterator[Book]:

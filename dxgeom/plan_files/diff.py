@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple, final
 
+from dxgeom.mechanisms.linear.distinct import DistinctCount
 from dxgeom.plan_files.codec import codec_of_plan
 from dxgeom.plan_files.document import path_text
 from dxgeom.planner.plan import Plan
@@ -120,9 +122,17 @@ def _of_errors(old: Plan, new: Plan) -> Iterator[ErrorChange]:
             yield ErrorChange(name, was, now)
 
 
-def _errors(plan: Plan) -> dict[str, float]:
-    """By query, of noise on listed ones; what quantiles are off by has no such number, and tasks say theirs."""
-    return dict(zip(plan.queries.names, plan.rmse().tolist(), strict=True)) if plan.answers_a_list else {}
+def _errors(plan: Plan, spend: Fraction | None = None) -> dict[str, float]:
+    """By answer, of noise on listed queries, and of numbers of different values; of tasks each at its share, after its
+    name. What quantiles are off by has no such number."""
+    spend = plan.spend_of_figures(None) if spend is None else spend
+    if plan.parts:
+        each = zip(plan.tasks.parts, plan.parts, strict=True)
+        errors = ((task.name, _errors(part, task.share * spend)) for task, part in each)
+        return {f"{task}: {name}": error for task, own in errors for name, error in own.items()}
+    if isinstance(plan.mechanism, DistinctCount):
+        return {plan.question.called: plan.mechanism.root_mean_square(spend)}
+    return dict(zip(plan.queries.names, plan.rmse(spend).tolist(), strict=True)) if plan.answers_a_list else {}
 
 
 def _error_in_words(change: ErrorChange) -> str:

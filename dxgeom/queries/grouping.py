@@ -80,26 +80,27 @@ def _asked_of_each(queries: AskedQueries, groups: NamedTable) -> AskedQueries | 
     )
 
 
-def groups_by(by: Node, columns: ColumnReader) -> list[Groups] | None:
-    """The groups of each column that ``by`` names."""
+def groups_by(by: Node, columns: ColumnReader, key: str = "by") -> list[Groups] | None:
+    """The groups of each column that is named behind ``key``."""
     nodes = by.items if isinstance(by, Sequence) else (by,)
     if not nodes:
-        columns.note("DX108", by.span, "'by' names one or more columns", "write 'by: ward', or 'by: [ward, sex]'")
+        advice = f"write '{key}: ward', or '{key}: [ward, sex]'"
+        columns.note("DX108", by.span, f"'{key}' names one or more columns", advice)
     read = [(node, columns.groups(node)) for node in nodes]
     found = [(node.span, group) for node, group in read if group is not None]
     if len(found) < len(nodes) or not nodes:
         return None
-    return None if _repeated(found, columns) else [group for _, group in found]
+    return None if _repeated(found, columns, key) else [group for _, group in found]
 
 
-def _repeated(found: list[tuple[Span, Groups]], columns: ColumnReader) -> bool:
+def _repeated(found: list[tuple[Span, Groups]], columns: ColumnReader, key: str) -> bool:
     """Whether two columns are of one attribute, which is noted at the second."""
     before: dict[int, str] = {}
     for span, group in found:
         if group.axis in before:
             same = before[group.axis] == group.column
             what = "the same column twice" if same else f"{shown(group.column)} is of the same attribute"
-            what = f"'by' names {what}" if same else f"{what} as {shown(before[group.axis])}"
+            what = f"'{key}' names {what}" if same else f"{what} as {shown(before[group.axis])}"
             columns.note("DX201", span, what, "groups are by one column of each attribute")
             return True
         before[group.axis] = group.column

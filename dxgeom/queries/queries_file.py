@@ -115,6 +115,14 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     universe = policy.universe
     mistakes = Mistakes(text)
     key, entries, records = _read_all(mistakes, universe, records)
+    if not universe.indexable and key == "tasks":
+        if not entries:
+            raise QueryError(mistakes.all)
+        many = f"about 10^{len(str(universe.record_types)) - 1} of them"
+        message = f"tasks need a count of every possible record, and this policy has {many}"
+        advice = "take fewer or coarser attributes; or ask below 'queries:' for marginals, prefixes, ranges or counts"
+        mistakes.add("DX221", entries[0].span, message, advice)
+        raise QueryError(mistakes.all)
     if not universe.indexable:
         found: Asked | None = UnlistedReader(universe, mistakes, records).read(entries)
         if found is None and key == "queries" and "DX221" in {one.code for one in mistakes.all}:

@@ -34,6 +34,8 @@ from dxgeom.wording.numbers import counted
 
 EXAMPLES: Final = 3
 WARNING: Final = "▲ For your eyes: this page shows rows. Nothing is spent. Do not pass it on."
+_SEVERAL: Final = "several rows, where the policy says that nobody has two"
+_NOBODYS: Final = "no name: fill in whose these rows are, or leave them out of the table"
 _INDENT: Final = " " * 19
 _WIDTH: Final = 80
 _MARKS_REPEAT: Final = 3
@@ -137,12 +139,16 @@ class TablePage:
         )
 
     def _repeated_lines(self) -> list[str]:
-        people = self.universe.reading.people
-        column = "" if people is None else quoted(people.column)
         return _wrapped(
             f"{counted(self.fit.repeated, 'person', 'people')} with several rows, where the policy says that "
-            f"nobody has two: a release would refuse the table. add: people: {{column: {column}, count: once}}"
+            f"nobody has two: a release would refuse the table. add: {self._once}"
         )
+
+    @property
+    def _once(self) -> str:
+        """The line by which people with several rows count once."""
+        people = self.universe.reading.people
+        return f"people: {{column: {'' if people is None else quoted(people.column)}, count: once}}"
 
     def _refused_lines(self) -> Iterator[str]:
         fit = self.fit
@@ -223,7 +229,7 @@ class TablePage:
         people = self.universe.reading.people
         if people is None:
             return {"repeated": list(self.repeated)} if self.repeated else None
-        counted = self.fit.people
+        counted, several, nobodys = self.fit.people, self.fit.repeated, self.fit.nobodys
         return {
             "column": people.column,
             "people": sum(counted.values()),
@@ -232,6 +238,10 @@ class TablePage:
             "median": _median(counted) if counted else None,
             "largest": max(counted, default=None),
             "nobody": self.fit.nobodys,
+            "reasons": [
+                *([{"reason": _SEVERAL, "people": several, "line_to_add": self._once}] if several else []),
+                *([{"reason": _NOBODYS, "rows": nobodys, "line_to_add": None}] if nobodys else []),
+            ],
         }
 
 

@@ -14,14 +14,17 @@ from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.reciprocal_program import GAP
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
-from dxgeom.planner.candidate_costs import build_cost, timed
+from dxgeom.planner.candidate_costs import WORK_OF, Sizes, build_cost, timed
 from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, candidate_bound_of, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, WORTH_A_SEARCH, require_something_to_save
 from dxgeom.planner.comparing.candidate_bounds import PRUNING_FACTOR, is_large, quick_estimates
 from dxgeom.planner.comparing.quick_search import QUICK, QuickSearch
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.measures import CONCENTRATED
+from dxgeom.wording.numbers import digits
 
+_FEW: Final = 1000.0
+"""So few multiplications are not told."""
 COMPARED: Final = (
     Kind.SHAPE,
     Kind.PURE,
@@ -274,4 +277,12 @@ class CandidateComparison:
         if self._under_way != [name]:
             self._under_way[:] = [name]
             if shared.options.progress is not None:
-                shared.options.progress(name)
+                shared.options.progress(f"{name}{self._work_in_words(name, shared)}")
+
+    def _work_in_words(self, name: str, shared: CandidateBuilder) -> str:
+        """What it takes, known before it begins, and how many kinds of noise are done; all of it from sizes."""
+        work = 0.0
+        with suppress(*BUILD_ERRORS):
+            work = WORK_OF[name](Sizes.of(shared.sensitivity)) if name in WORK_OF else 0.0
+        takes = f", about {digits(work, 2)} multiplications" if work >= _FEW else ""
+        return f"{takes}; {len(self._results)} of {len(self.listed)} kinds of noise are done"

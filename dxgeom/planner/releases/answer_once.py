@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, Unpack
+from typing import Any, Final, TypeVar, Unpack
 
 from dxgeom.arguments import WHOLE, pointing_elsewhere, require, taking
 from dxgeom.errors import UnsupportedCombination
@@ -22,6 +22,7 @@ from dxgeom.planner.releases.reading import read
 from dxgeom.planner.releases.stored_form import KEPT, stored_bytes
 
 New = TypeVar("New")
+_LEDGER: Final = "name a file, such as 'privacy.db', in which spends are written down"
 
 
 @pointing_elsewhere
@@ -68,9 +69,7 @@ def checked_order(
 ) -> Order:
     """What is asked of the ledger, as :func:`release` takes it. Raises: UnsupportedCombination, WrongArgument."""
     require(mechanism, Mechanism, "mechanism", "pass plan.mechanism, or what selection, mwem and their like return")
-    require(purpose, (str, NoneType), "purpose", "say in words what the answers are for")
-    require(id, (str, NoneType), "id", "give the release a name of its own, or leave it out")
-    require(allotment, (str, NoneType), "allotment", "name an allotment of the ledger, or leave it out")
+    require_words(":memory:", purpose, id, allotment)
     return Order(
         mechanism.without_functions,
         _amount(mechanism, spend),
@@ -79,6 +78,14 @@ def checked_order(
         id,
         allotment,
     )
+
+
+def require_words(ledger: object, purpose: object, id: object, allotment: object) -> None:
+    """Raises: WrongArgument where one of them is of another type."""
+    require(ledger, (str, Path, Ledger), "ledger", _LEDGER)
+    require(purpose, (str, NoneType), "purpose", "say in words what the answers are for")
+    require(id, (str, NoneType), "id", "give the release a name of its own, or leave it out")
+    require(allotment, (str, NoneType), "allotment", "name an allotment of the ledger, or leave it out")
 
 
 def release_as(
@@ -102,7 +109,7 @@ def release_as(
         earlier = earlier_release(opened, file, order)
         if earlier is not None:
             return _repeated(order, mechanism, present, earlier)
-        check_allotment(opened, order)
+        check_allotment(opened, order.allotment)
         found = read(mechanism, data, how["outside"], how["count_column"], how["quiet_data"])
         mechanism.check(found.data, order.spend)
         secure = insecure_test_seed is None
@@ -152,9 +159,7 @@ def _as_it_is(answer: Any, spend: Fraction, records: int | None) -> Any:
 
 
 def _check_kinds(ledger: object, seed: object) -> None:
-    require(
-        ledger, (str, Path, Ledger), "ledger", "name a file, such as 'privacy.db', in which spends are written down"
-    )
+    require(ledger, (str, Path, Ledger), "ledger", _LEDGER)
     if seed is not None:
         require(seed, WHOLE, "insecure_test_seed", "leave it out, for answers that nobody can predict")
 

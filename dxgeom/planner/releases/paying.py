@@ -72,12 +72,12 @@ def earlier_release(ledger: Ledger, file: str | None, order: Order) -> Earlier |
     return Earlier(read_stored(found.answer, entry.number), _receipt(file, entry, found.seal))
 
 
-def check_allotment(ledger: Ledger, order: Order) -> None:
+def check_allotment(ledger: Ledger, allotment: str | None) -> None:
     """Refuse, before any data are read, an allotment that the account does not have. Raises: LedgerError."""
-    if order.allotment is not None:
+    if allotment is not None:
         known = [one.owner for one in ledger.allotments()]
-        if order.allotment not in known:
-            raise no_allotment(ledger.account, order.allotment, known)
+        if allotment not in known:
+            raise no_allotment(ledger.account, allotment, known)
 
 
 def buy(

@@ -94,6 +94,7 @@ def test_the_page_as_json(table):
     ]
     assert found["people"] == {
         "column": "Pat-Nr", "people": 21, "one": 0, "several": 21, "median": 2, "largest": 12, "nobody": 0,
+        "reasons": [],
     }  # fmt: skip
 
 
@@ -182,3 +183,16 @@ def test_a_column_may_be_called_like_the_mark_of_a_draft(table):
 def test_a_policy_at_an_address_is_told_as_a_table_is(table):
     for words in (("check", "https://example.org/p.yaml"), ("check", "p.yaml", "--table", "https://example.org/t.csv")):
         assert "an address elsewhere" in run(*words).stderr
+
+
+def test_people_of_several_rows_are_a_reason_in_json_too(table):
+    Path("single.yaml").write_text(POLICY.replace("PEOPLE", "people: {column: Pat-Nr, count: single}"))
+    result = run("check", "single.yaml", "--table", "good.csv", "--format", "json")
+    found = json.loads(result.stdout)
+    assert (result.exit_code, found["verdict"], found["refused"]) == (1, "refused", 0)
+    (reason,) = found["people"]["reasons"]
+    assert reason["people"] == 20 and "nobody has two" in reason["reason"]
+    assert reason["line_to_add"] == "people: {column: Pat-Nr, count: once}"
+    assert (
+        json.loads(run("check", "p.yaml", "--table", "good.csv", "--format", "json").stdout)["people"]["reasons"] == []
+    )

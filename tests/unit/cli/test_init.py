@@ -377,3 +377,11 @@ def test_a_name_of_two_lines_is_told_and_its_second_line_names_nothing():
         and "column's name is on one line" in result.stderr
     )
     assert [path.name for path in Path().iterdir()] == ["t.csv"]
+
+
+def test_an_encoding_is_asked_for_on_a_terminal_though_no_name_needs_it(monkeypatch):
+    written("t.csv", "user§town", lambda k: f"{k // 2}§Köln{k % 3}", encoding="cp1252")
+    monkeypatch.setattr(command, "_somebody_answers", lambda: True)
+    result = run("t.csv", typed="\n".join(["1", "1", "1", *[""] * 20]))
+    assert "is not written in UTF-8" in result.stdout and "Köln" not in result.output
+    assert "encoding: windows-1252" in Path("policy.yaml").read_text()

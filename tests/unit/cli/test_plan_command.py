@@ -144,3 +144,13 @@ def test_how_many_tries_an_answer_takes_is_said_before_it_is_drawn_by_rejection(
     kept = json.loads(document)["acceptance"]
     assert 0 < kept < 1
     assert f"drawn   by rejection: {kept:.3g} of all tries are kept, {1 / kept:.3g} tries an answer" in shown
+
+
+def test_more_than_the_whole_budget_is_told_before_it_is_planned(monkeypatch):
+    def ended(*_: object, **__: object) -> None:
+        raise dx.DxgeomError("planned")
+
+    monkeypatch.setattr("dxgeom.planner.choose.plan", ended)
+    result = CliRunner().invoke(app, ["plan", POLICY, QUERIES, "--spend", "5"])
+    assert "--spend 5 is more than the whole budget of" in result.stderr.split("planned")[0]
+    assert "whole budget" not in CliRunner().invoke(app, ["plan", POLICY, QUERIES, "--spend", "0.1"]).stderr

@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.workbooks import write_workbook
 
+import dxgeom as dx
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import DataError
 from dxgeom.policy.policy import Policy
@@ -465,3 +466,18 @@ def test_no_letter_of_a_cell_that_is_not_utf8_is_told(tmp_path):
     with pytest.raises(DataError, match="the first wrong byte is in line 3") as error:
         counted(tmp_path / "a.csv", SEX_AND_AGE, {"separator": ";"})
     assert "Ö" not in str(error.value) and "xd6" not in "".join(traceback.format_exception(error.value))
+
+
+@pytest.mark.parametrize("line", [b"2;2;M;4", "2;Ö;4".encode("cp1252"), b'2;"M\n";4'])
+@pytest.mark.parametrize("more", [{}, {"people": {"column": "id", "count": "single"}}, {"presence": True}])
+def test_no_line_of_a_table_is_named_where_rows_are_secret(tmp_path, line, more):
+    """What line it is says how many rows are before it, and whose row it is: 'check --table' names it."""
+    (tmp_path / "a.csv").write_bytes(b"id;sex;age\n1;F;3\n" + line + b"\n3;M;4\n")
+    document = {"policy": "p", "universe": {"attributes": SEX_AND_AGE}, "reading": {"separator": ";"}, "rules": []}
+    document["rules"].append({"change": ["sex", "age"], "epsilon": 1})
+    document["rules"] += [{"presence": True, "epsilon": 1}] if "presence" in more else []
+    document |= {key: one for key, one in more.items() if key == "people"}
+    with pytest.raises(DataError) as error:
+        histogram_of_table(tmp_path / "a.csv", dx.Policy.from_dict(document).universe)
+    named = re.search(r"\b(line|data row) \d", str(error.value)) is not None
+    assert named == (not more) and ("check" in str(error.value)) == bool(more)

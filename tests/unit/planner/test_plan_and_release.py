@@ -131,7 +131,8 @@ def test_planning_tells_what_it_builds_and_can_be_ended_there():
     metric, queries = dx.verify_metric(distances(40)), random_queries(4, 40)
     told = []
     chosen = choose(metric, queries, progress=told.append, thorough=True)
-    assert [what for what in told if what in ALWAYS_BUILT] == list(ALWAYS_BUILT)
+    begun = [re.split("[,;:]", what)[0] for what in told if not what.startswith("hull: ")]
+    assert [what for what in begun if what in ALWAYS_BUILT] == list(ALWAYS_BUILT)
     facets = [what for what in told if what.startswith("hull: ")]
     assert facets
     assert all(what.endswith(" facets so far") for what in facets)
@@ -435,3 +436,26 @@ def test_what_is_no_number_of_records_is_told_and_makes_no_bar_narrower(plan, re
     ):
         with pytest.raises(WrongArgument, match="'records' is"):
             asked()
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ({"id": 3}, "id"),
+        ({"purpose": 3}, "purpose"),
+        ({"allotment": "nobody's"}, "allotment"),
+        ({"allotment": 3}, "allotment"),
+        ({"ledger": 3}, "ledger"),
+        ({"spend": 50}, "budget"),
+        ({"table": "nowhere.csv"}, "nowhere"),
+    ],
+)
+def test_what_no_plan_would_mend_is_refused_before_it_is_planned(monkeypatch, words, what):
+    monkeypatch.setattr("dxgeom.pipeline.plan", lambda *_, **__: pytest.fail("planned"))
+    policy = dx.Policy.from_dict(
+        {"policy": "p", "universe": {"attributes": {"a": ["x", "y"]}}, "rules": [{"change": "a", "epsilon": 1}]}
+    )
+    asked = dx.queries_from_dict({"queries": [{"count": "a == 'x'"}]}, policy)
+    said = {"ledger": ":memory:", "spend": 1, "table": {"a": ["x"]}} | words
+    with pytest.raises(dx.DxgeomError, match=what):
+        dx.compile_and_release(policy, said.pop("table"), asked, **said)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
@@ -101,4 +103,7 @@ def test_progress_is_told_every_candidate():
     told = []
     metric, queries = dx.verify_metric(1 - np.eye(2)), dx.LinearQueries.from_matrix(["a"], [[0, 1]])
     plan = dx.plan(metric, queries, progress=told.append)
-    assert {one.name for one in plan.candidates} <= {*told}
+    assert {one.name for one in plan.candidates} <= {re.split("[,;]", one)[0] for one in told}
+    said = [one for one in told if not one.startswith("hull: ")]
+    assert [int(re.search(r"; (\d+) of 10 kinds of noise are done$", one)[1]) for one in said] == [*range(10)]
+    assert next(one for one in said if one.startswith("box")).startswith("box, about 240,000 multiplications; ")

@@ -172,3 +172,19 @@ def test_the_schema_knows_every_kind():
     assert is_valid({"tasks": [task]}, queries_schema())
     for wrong in ({"select": {"by": "count"}}, {"select": {"best": "ward", "law": "x"}}, {"queries": [{"cont": "x"}]}):
         assert not is_valid({"tasks": [wrong]}, queries_schema())
+
+
+def test_advice_for_numbers_of_different_values_leads_somewhere():
+    """Where possible records are too many to count each, no task is advised again; keys are called by their name."""
+    attributes = {f"a{k}": [str(value) for value in range(10)] for k in range(12)}
+    rules = [{"change": list(attributes), "epsilon": 1}]
+    wide = dx.Policy.from_dict({"policy": "p", "universe": {"attributes": attributes}, "rules": rules})
+    with pytest.raises(dx.QueryError, match=r"tasks\[0\]: DX221: tasks need a count of every possible record") as error:
+        dx.queries_from_dict({"tasks": [{"name": "n", "distinct": "a1"}]}, wide)
+    assert "write a task" not in str(error.value) and "about 10^12" in str(error.value)
+    for of, words in (
+        ([], "'distinct' names one or more"),
+        (["ward", "ward"], "'distinct' names the same column twice"),
+    ):
+        with pytest.raises(dx.QueryError, match=words):
+            asked({"name": "n", "distinct": of})

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.errors import UnboundedLoss, UnsupportedCombination
+from dxgeom.audit.plan_audit import audit_plan
+from dxgeom.errors import CertificateRefused, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.linear.distinct import DistinctCount, distinct_count
 from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 ONE = Fraction(1)
@@ -197,3 +199,44 @@ def test_a_bar_of_no_width_is_not_called_exact():
     plan = dx.plan(policy.compile(), dx.queries_from_dict({"tasks": [{"distinct": "w"}]}, policy))
     shown = str(plan.release({"w": ["a", "b"]}, ledger=":memory:", spend=1))
     assert "2  ± 0" in shown
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("of", ["w", ["w", "s"]])
+def test_an_audit_drives_it_and_holds_its_noise_against_the_policy(form, of):
+    extra, missing, rule = FORMS[form]
+    policy = dx.parse_policy(POLICY.format(extra=extra, missing=missing, rule=rule))
+    asked = dx.queries_from_dict({"tasks": [{"name": "n", "distinct": of}]}, policy)
+    audit = audit_plan(dx.plan(policy.compile(), asked))
+    assert audit.holds and "driven" in audit.checked[0] and "are hidden, exactly" in audit.checked[1]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda one: one.__dict__.update(law=LaplaceNoise(np.array([one.scale * 0.999]))),
+        lambda one: one.__dict__.update(law=None, scale=0.0),
+        lambda one: one.__dict__.update(places=np.ones_like(one.places)),
+    ],
+    ids=["too little noise", "no noise", "other groups"],
+)
+def test_an_audit_refuses_what_it_does_not_hide(spoil):
+    policy = dx.parse_policy(POLICY.format(extra="", missing="", rule=""))
+    plan = dx.plan(policy.compile(), dx.queries_from_dict({"tasks": [{"name": "n", "distinct": "w"}]}, policy))
+    mechanism = plan.parts[0].mechanism
+    _ = mechanism.places, mechanism.scale, mechanism.law
+    spoil(mechanism)
+    with pytest.raises(CertificateRefused):
+        audit_plan(plan)
+
+
+def test_two_plans_differ_in_what_a_number_of_values_is_off_by(tmp_path):
+    files = []
+    for epsilon in (2, 3):
+        rules = [{"change": "w", "epsilon": epsilon}]
+        policy = dx.Policy.from_dict({"policy": "p", "universe": {"attributes": {"w": [*"abcdef"]}}, "rules": rules})
+        asked = dx.queries_from_dict({"tasks": [{"name": "n", "distinct": "w"}]}, policy)
+        files.append(tmp_path / f"{epsilon}.json")
+        dx.save_plan(dx.plan(policy.compile(), asked), files[-1], policy=policy, spend=1)
+    (change,) = dx.plan_files.differences(*map(dx.load_plan, files)).errors
+    assert change.name == "n: different w" and change.before > change.after > 0
