@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any, Literal, TypeAlias, final
 
 import duckdb
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dxgeom.arguments import require
 from dxgeom.engines.cells import BatchEncoder
 from dxgeom.engines.opening import engine_of, opened
 from dxgeom.engines.people import CountedPeople, chosen_rows, columns_of, whole_people
@@ -303,6 +305,7 @@ def counted(
     Raises: DataError as :func:`histogram_of_table`.
     """
     _require_choice(outside)
+    require(count_column, (str, NoneType), "count_column", "name the column that says how many records a row is")
     if not universe.attributes or count_column in universe.reading.columns:
         raise DataError("the universe needs an attribute, and the count column must not be one of them")
     if people is not None and count_column is not None:

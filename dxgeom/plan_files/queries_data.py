@@ -136,9 +136,9 @@ def weights_data(queries: LinearQueries) -> dict[str, Any]:
     tables = queries.tables
     weights = sum(len(one.queries) * one.cells for one in tables.tables if one.counted is None)
     entries = weights + sum(len(own) for one in tables.tables for own in one.classes)
-    if tables.absent:  # a file holds the weights of all its records
-        entries = (queries.count + 1) * queries.size
-        tables = tables if entries > MOST_NUMBERS else tables_of_matrix(tables.matrix())
+    whole = (queries.count + 1) * queries.size
+    if tables.absent and whole <= MOST_NUMBERS:  # as they always were written: the weights of all records
+        entries, tables = whole, tables_of_matrix(tables.matrix())
     if entries + queries.count > MOST_NUMBERS:
         raise TooLarge(
             f"these queries have {entries:,} weights, a plan file holds {MOST_NUMBERS:,}: write them as a queries file "
@@ -204,7 +204,8 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
     if any(error is not None and error <= 0 for error in wanted):
         raise Wrong("DX304", f"{place}.errors", "an error that is asked for is positive")
     shape, known = tuple(part.shape), universe if part.of_universe else None
-    if not shape or math.prod(shape) != universe.size or not part.tables:
+    absent = universe.presence and shape == universe.layout
+    if not shape or math.prod(shape) + absent != universe.size or not part.tables:
         raise Wrong("DX304", f"{place}.shape", f"queries are about the policy's {universe.size:,} possible records")
     tables = tuple(_table(one, shape, f"{place}.tables[{number}]") for number, one in enumerate(part.tables))
     every = sorted(query for one in part.tables for query in one.queries)
@@ -213,7 +214,7 @@ def weighed(part: WeightsPart, universe: Universe, records: int | None, place: s
     if part.origins and len(part.origins) != len(part.names):
         raise Wrong("DX304", f"{place}.origins", "every answer is about something, or none says what")
     with refused_as("DX304", place):
-        weights = WeightTables(shape, tables)
+        weights = WeightTables(shape, tables, absent)
         queries = LinearQueries(
             tuple(part.names),
             weights,

@@ -146,6 +146,10 @@ class TableMechanism(LatticeNoise[NoisyTables]):
     def __post_init__(self) -> None:
         freeze_arrays(self, "scales")
         require_own_records(self.metric, self.queries.universe)
+        if not isinstance(self.bases, tuple):
+            raise CertificateRefused(
+                "'bases' are a tuple, of a matrix or None for each column; (), where noise has none"
+            )
         own = (None if one is None else sealed(np.array(one, dtype=np.float64)) for one in self.bases)
         object.__setattr__(self, "bases", tuple(own))
         if self.name not in (NORMAL, LAPLACE, KRONECKER) or (self.bases and self.name != KRONECKER):

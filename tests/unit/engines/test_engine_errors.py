@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dxgeom.engines.histogram import histogram_of_counts, histogram_of_table
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, WrongArgument
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.numbers.numeric_attributes import RangeAttribute
 from dxgeom.universe.universe import Universe
@@ -168,6 +168,12 @@ def test_a_count_column_of_wrong_type_or_sign_is_refused() -> None:
     assert "data row 2: the count is '-2'" in message(FRAME.assign(n=[1, -2]), count_column="n")
     assert "no column named 'm'" in message(FRAME.assign(n=1), count_column="m")
     assert "must not be one of them" in message(FRAME, count_column="age")
+
+
+@pytest.mark.parametrize("given", [3, ["n"], True])
+def test_a_count_column_that_is_no_name_is_refused(given: object) -> None:
+    with pytest.raises(WrongArgument, match="'count_column' is of type str"):
+        histogram_of_table(FRAME.assign(n=1), UNIVERSE, count_column=given)  # type: ignore[arg-type]
 
 
 def test_counts_beyond_int64_are_refused_and_never_wrap_around() -> None:

@@ -73,6 +73,27 @@ def test_what_needs_a_count_of_every_record_type_says_so():
     assert wide.names == short.names
 
 
+@pytest.mark.parametrize("presence", [False, True])
+def test_plans_of_queries_made_in_python_are_written_and_read(presence, tmp_path):
+    own = policy(40, presence=presence)
+    queries = dx.LinearQueries.stack(
+        [
+            dx.LinearQueries.kronecker(
+                ["a sum", "another"], own.universe, {"a3": [[0, 1, 2, 3, 4, 5], [1, 0, 0, 0, 0, 7]]}
+            ),
+            dx.LinearQueries.marginals(own.universe, [["a0", "a1"]]),
+        ]
+    )
+    plan = dx.plan(own.compile(), queries, mechanism="laplace")
+    again = dx.save_plan(plan, tmp_path / "plan.json", policy=own)
+    assert again.fingerprint == plan.fingerprint == dx.load_plan(tmp_path / "plan.json").fingerprint
+    assert again.queries.tables.absent == presence and not any(
+        one.counted is None for one in again.queries.tables.tables[1:]
+    )
+    data, seed = rows(40), {"ledger": ":memory:", "spend": 1, "insecure_test_seed": 3}
+    assert again.release(data, **seed).exact_values == plan.release(data, **seed).exact_values
+
+
 def test_of_a_wrong_file_only_what_is_wrong_is_told():
     asked = [*ASKED, {"count": "a0 = 1"}, {"sum": "a99"}, {"table": ["a0", "a1"]}]
     with pytest.raises(dx.QueryError) as caught:

@@ -316,9 +316,11 @@ def test_scales_that_leave_a_protected_part_without_noise_are_refused():
     metric, queries = policy.compile(), dx.LinearQueries.marginals(policy.universe, ways=2)
     whole = dx.universe.MarginalQueries.of(policy.universe, ways=2)
     space = marginal_space(sensitivity_of(metric, queries), None, worst=False)
-    forged = np.zeros(8)
+    made, forged = dx.plan(metric, whole, mechanism="marginal-laplace").mechanism, np.zeros(8)
     forged[1] = 4.0  # the table of one attribute alone, within every budget
     with pytest.raises(CertificateRefused):
         proved("marginal-laplace", space, forged)
     with pytest.raises(CertificateRefused):
-        dataclasses.replace(dx.plan(metric, whole).mechanism, scales=forged)
+        dataclasses.replace(made, scales=forged)
+    with pytest.raises(CertificateRefused, match="'bases' are a tuple"):
+        dataclasses.replace(made, bases=None)
