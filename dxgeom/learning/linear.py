@@ -29,7 +29,7 @@ from dxgeom.learning.plain_arrays import (
     usable_ledger,
     warn_of_little,
 )
-from dxgeom.learning.policy_rows import joined_table, refuse_what_is_the_policys
+from dxgeom.learning.policy_rows import is_here, joined_table, refuse_what_is_the_policys
 from dxgeom.learning.regression_totals import RegressionTotals, Shape
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.metrics.verification import VerifiedMetric
@@ -194,7 +194,7 @@ def _fit_under_policy(estimator: Any, X: Any, y: Any) -> None:
     fit: LeastSquares = plan.decided
     universe = fit.rows.universe
     table = X if y is None and not isinstance(X, dict) else joined_table(universe, estimator.label, X, y)
-    records = len(table) if hasattr(table, "__len__") and not isinstance(table, str) else None
+    records = len(table) if is_here(table) else None
     if records and universe.absent is None and universe.reading.people is None:
         warn_of_little(fit, records, spend, len(fit.names))
     estimator.release_ = charged(

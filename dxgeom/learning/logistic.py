@@ -25,7 +25,7 @@ from dxgeom.learning.plain_arrays import (
     usable_ledger,
 )
 from dxgeom.learning.policy_model import PolicyModel, policy_model
-from dxgeom.learning.policy_rows import joined_table, refuse_what_is_the_policys, require_single_rows
+from dxgeom.learning.policy_rows import is_here, joined_table, refuse_what_is_the_policys, require_single_rows
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.amounts import Amount, exact_amount
@@ -183,7 +183,7 @@ def _fit_under_policy(estimator: Any, X: Any, y: Any) -> None:
     share = None if estimator.share is None else exact_amount(estimator.share, "share")
     mechanism = model.mechanism(ridge, share)
     people = model.metric.people
-    counted = isinstance(X, (str, Path)) or (people is not None and people.count != "single")
+    counted = not is_here(X) or (people is not None and people.count != "single")
     data = _by_engine(model, X, y) if counted else _by_rows(model, X, y)
     estimator.release_ = charged_fit(estimator, Prepared(mechanism, data, spend), ledger)
     answer = estimator.release_.answer

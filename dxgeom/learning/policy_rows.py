@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Any, final
+from pathlib import Path
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,15 @@ from dxgeom.universe.columns import NumberColumn
 from dxgeom.universe.people.people import People
 from dxgeom.universe.reading.reading import Reading
 from dxgeom.universe.universe import Universe
+
+_ENGINES: Final = frozenset({"_duckdb", "duckdb", "ibis"})
+"""Whose tables have a length, which counts them once more or is refused."""
+
+
+def is_here(table: Any) -> bool:
+    """Whether the rows of a table are in memory, and not a file's or an engine's."""
+    held = hasattr(table, "__len__") and not isinstance(table, (str, Path))
+    return held and type(table).__module__.partition(".")[0] not in _ENGINES
 
 
 def column_of(table: Any, name: str) -> NDArray[Any]:

@@ -365,19 +365,23 @@ def test_a_series_is_of_the_only_row_of_a_person(keep: Callable[[pa.Table], Any]
 
 @each_presence
 @each_count
-def test_estimators_fit_people_as_counted_by_hand(count: str, presence: bool, tmp_path: Path) -> None:
+def test_estimators_fit_people_as_counted_by_hand(
+    keep: Callable[[pa.Table], Any], count: str, presence: bool, tmp_path: Path
+) -> None:
     policy, rows = policy_of(count, presence), [row for row in random_people(1, count, presence) if codes_of(row)]
     hand, same = ByHand(rows, count, presence), {"spend": 20, "insecure_test_seed": 7}
     said: dict[str, Any] = {"policy": policy, "ledger": tmp_path / "ledger.db", **same}
-    linear = PrivateLinearRegression(label="n", features=["w", "d"], mechanism="laplace", **said).fit(as_table(rows))
+    linear = PrivateLinearRegression(label="n", features=["w", "d"], mechanism="laplace", **said).fit(
+        keep(as_table(rows))
+    )
     plan: Any = plan_linear(policy, "n", ["w", "d"], mechanism="laplace")
     data: Any = hand.data_for(plan.totals.mechanism)
     assert np.array_equal(linear.release_.answer.values, plan.release(data, ledger=":memory:", **same).answer.values)
     logistic = PrivateLogisticRegression(label="w", features=["n", "d"], **said)
     if count in IN_SHARES:
         with pytest.raises(UnsupportedCombination, match="is spread over many, each of which bends"):
-            logistic.fit(as_table(rows))
+            logistic.fit(keep(as_table(rows)))
         return
     model = policy_model(policy, "w", ["n", "d"])
     fit = dx.release(model.mechanism(Fraction(0), None), model.of_counts(data.counts), ledger=":memory:", **same)
-    assert logistic.fit(as_table(rows)).release_.answer == fit.answer
+    assert logistic.fit(keep(as_table(rows))).release_.answer == fit.answer

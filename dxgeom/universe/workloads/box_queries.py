@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import ClassVar, Final, TypeAlias, final
+from typing import Any, ClassVar, Final, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,7 +187,9 @@ class BoxQueries(Counts):
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of what is asked: the records, the values told apart, the boxes and what they count."""
-        columns = [part for one in self.columns for part in (one.axis, one.column, one.words)]
+        columns: list[Any] = [part for one in self.columns for part in (one.axis, one.column, one.words)]
+        # Where a word is a value each, which is nearly always so, words say all.
+        columns += [one.codes for one in self.columns if len(one.codes) > len(one.words)]
         costs = (self.importance, self.errors) if self.errors else (self.importance,)
         return canonical_digest("boxes", self.universe.digest, columns, self.lower, self.upper, *costs)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dxgeom as dx
@@ -13,6 +14,7 @@ from dxgeom.kinds import registry
 from dxgeom.planner.objectives.aims import each_error, each_importance
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.counts import Counts
+from dxgeom.universe.workloads.groups import Groups
 from dxgeom.universe.workloads.spans import boxes_of
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -192,3 +194,22 @@ def test_each_kind_knows_the_names_of_its_own_noise():
                     dx.plan(metric, counts, mechanism=name)
             else:
                 assert dx.plan(metric, counts, mechanism=name).mechanism.name == name
+
+
+def test_boxes_of_the_same_words_over_other_values_are_other_questions(tmp_path):
+    """Else an answer to the one would be given again, by its name, as an answer to the other."""
+    rows = {"sex": ["F"] * 40, "age": [0] * 20 + [4] * 20}
+    asked = [np.array([0, 0, 0, 0, 1]), np.array([0, 1, 1, 1, 1])]
+    columns = [Groups(UNIVERSE, "age", 1, ("low", "high"), codes) for codes in asked]
+    boxes = [BoxQueries(UNIVERSE, (one,), np.array([[0]]), np.array([[1]])) for one in columns]
+    assert boxes[0].fingerprint != boxes[1].fingerprint
+    how = {"ledger": str(tmp_path / "l.db"), "id": "the low ones", "spend": "0.1"}
+    first, second = (dx.plan(POLICY.compile(), one) for one in boxes)
+    assert first.mechanism.fingerprint != second.mechanism.fingerprint
+    first.release(pa.table(rows), **how)
+    with pytest.raises(dx.errors.LedgerError, match="had another plan"):
+        second.release(pa.table(rows), **how)
+
+
+def test_boxes_over_values_as_they_are_keep_the_fingerprint_that_ledgers_know():
+    assert FORMS["boxes"].fingerprint == "4e5721bdfbf974eba280dc85f71d107e1f3ed169076ec265dcf321a3c0936eeb"
