@@ -126,7 +126,7 @@ def _errors(plan: Plan, spend: Fraction | None = None) -> dict[str, float]:
     """By answer, of noise on listed queries, and of numbers of different values; of tasks each at its share, after its
     name. What quantiles are off by has no such number."""
     spend = plan.spend_of_figures(None) if spend is None else spend
-    if plan.parts:
+    if plan.tasks is not None:
         each = zip(plan.tasks.parts, plan.parts, strict=True)
         errors = ((task.name, _errors(part, task.share * spend)) for task, part in each)
         return {f"{task}: {name}": error for task, own in errors for name, error in own.items()}

@@ -158,7 +158,7 @@ def test_the_examples_use_every_key_and_choice_of_the_schemas(schema, files):
     for text in (
         how_tables_are_written()
         if "policy.yaml" in files
-        else ("queries: [{variance: age}]", "tasks: [{distinct: {of: age, where: age > 1}}]")
+        else ("queries: [{variance: age, label: Spread of ages}]", "tasks: [{distinct: {of: age, where: age > 1}}]")
     ):
         tree = read_tree(Mistakes(PolicyText("written.yaml", text, None)))
         used |= {*words_of(plain(tree), schema, schema)}
