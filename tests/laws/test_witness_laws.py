@@ -168,8 +168,10 @@ def test_a_query_that_counts_everybody_once_more_is_accepted_just_where_their_nu
 @pytest.mark.parametrize(("privacy", "presence"), METRICS)
 @pytest.mark.parametrize("workload", ["tables", "boxes", "products", "intervals"])
 def test_one_other_coefficient_is_refused(workload, privacy, presence):
-    """Any number of what answers take of the noise, by any amount, at either end of 64 bits, too. The last running total
-    counts everybody: where their number is public, any answer may take of its noise."""
+    """Any number of what answers take of the noise, by any amount, at either end of 64 bits, too.
+
+    The last running total counts everybody: where their number is public, any answer may take of its noise.
+    """
     policy = policy_of(privacy, presence)
     queries, generator = workloads(policy.universe)[workload], np.random.default_rng(6)
     sensitivity = sensitivity_of(policy.compile(), queries)

@@ -133,7 +133,7 @@ def test_it_is_released_and_kept_in_files_where_it_is_proved_again(in_blocks, tm
 def test_few_queries_and_other_queries_are_no_boxes(in_blocks):
     own, _ = in_blocks
     metric = own.compile()
-    assert not CandidateBuilder(sensitivity_of(metric, queries_of(own, 100))).asks_boxes
+    assert not CandidateBuilder(sensitivity_of(metric, queries_of(own, 3))).asks_boxes
     rows = np.random.default_rng(0).integers(0, 2, (450, 40))
     assert not BoxCandidates(
         sensitivity_of(metric, dx.LinearQueries.from_matrix([f"q{k}" for k in range(450)], rows, own.universe)),
