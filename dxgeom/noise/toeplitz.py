@@ -29,6 +29,9 @@ _CORRECTIONS: Final = 2
 _NEGLIGIBLE: Final = 2.0**-40
 """What an inverse is off by, of noise some thousand steps wide: below what normal numbers in float64 are off by."""
 _DOUBTFUL: Final = 2.0**-20
+_WELL_TOLD: Final = 192
+_PLACES: Final = 100
+"""While balls have at most so many bits, normal numbers are taken as whole multiples of 2⁻¹⁰⁰."""
 
 
 class _Inverse(NamedTuple):
@@ -36,6 +39,14 @@ class _Inverse(NamedTuple):
 
     values: NDArray[np.float64]
     off: float
+
+
+class _FinerInverse(NamedTuple):
+    """``series``: h in parts of 2¹²⁰; the sum of its sizes; and that of 1 − (1 − x)·c·h, in parts of 2¹⁸⁰."""
+
+    series: fmpz_poly
+    size: int
+    off: int
 
 
 @final
@@ -172,10 +183,41 @@ class ToeplitzNormals(NormalsOfTables):
         errors = (loose * self.lengths + np.cumsum(loose * falls, axis=1)) * (1 + 2.0**-20) + rounding * (1 + 2.0**-20)
         return IdealDraws(self._of_totals(totals), errors, found.legible, words, lambda _: self._evaluate)
 
+    @cached_property
+    def _finer(self) -> _FinerInverse:
+        """h + h·(1 − b·h), of b = (1 − x)·c: what it is off by is about the square of what h is."""
+        size, first = self.dimension, fmpz_poly([int(one) for one in (self._inverse.values * ONE).tolist()])
+        steps = fmpz_poly(np.diff(self.series, prepend=np.int64(0)).tolist())
+        left = fmpz_poly((ONE**2 - steps * first).coeffs()[:size])
+        more = [int(one) // ONE for one in (first * left).coeffs()[:size]]
+        finer = first * ONE + fmpz_poly(more)
+        off = sum(abs(int(one)) for one in (ONE**3 - steps * finer).coeffs()[:size])
+        return _FinerInverse(finer, sum(abs(int(one)) for one in finer.coeffs()), off)
+
+    def _totals(self, drawn: list[arb]) -> list[arb]:
+        """G = N/((1 − x)·c): from whole numbers near N, by a product of integers, while that tells it well; else by
+        division of balls, which takes far longer.
+
+        With h for 1/b and ν for N, G = h·ν + h·(N − ν) + e·G, e = 1 − b·h: entries of the last two are at most the sum
+        of the coefficients' sizes times the largest entry that they are multiplied with.
+        """
+        size = self.dimension
+        if ctx.prec > _WELL_TOLD or not all(one.is_finite() for one in drawn):
+            return _quotient(drawn, np.diff(self.series, prepend=np.int64(0)).tolist())
+        inverse, most, off = self._finer
+        whole = [(one.mid() * 2**_PLACES).floor().unique_fmpz() for one in drawn]
+        widest = max(one.rad() for one in drawn) + arb(2) ** -_PLACES
+        product = (inverse * fmpz_poly(whole)).coeffs()[:size]
+        found = [arb(one) / (ONE**2 * 2**_PLACES) for one in product] + [arb(0)] * (size - len(product))
+        loose = widest * arb(most) / ONE**2
+        share = arb(off) / ONE**3
+        loose += (max(abs(one) for one in found) + loose) * share / (1 - share)
+        around = arb(0, loose.abs_upper())
+        return [one + around for one in found]
+
     def _evaluate(self, uniforms: list[arb]) -> list[arb]:
         size, before = self.dimension, arb(0)
-        steps = np.diff(self.series, prepend=np.int64(0)).tolist()
-        totals, found = _quotient(exact_normals(uniforms, size), steps), []
+        totals, found = self._totals(exact_normals(uniforms, size)), []
         for length, fall, total in zip(self.lengths.tolist(), self._exact_falls, totals, strict=True):
             found.append(total * arb(length) + before)
             before = before + total * fall

@@ -89,6 +89,27 @@ def test_what_float64_draws_is_within_its_bound_of_what_balls_do(size, scaled):
     assert drawn.errors.max() < 1e-6
 
 
+@pytest.mark.parametrize("size", [1, 2, 7, 300])
+def test_products_of_integers_tell_what_division_of_balls_does(size):
+    law = ToeplitzStrategy(size, theta=0.25, scaled=True).law(1.0, 1 / 64)
+    uniforms = law.ideal(1, InsecureSeededRandomness(size)).uniforms(0)
+    with ctx.workprec(320):
+        divided = law._evaluate([arb(fmpq(2 * one.prefix + 1, 2 << one.bits)) for one in uniforms])
+    for precision in (128, 192):
+        with ctx.workprec(precision):
+            found = law._evaluate([one.ball() for one in uniforms])
+        assert all(own.contains(other) for own, other in zip(found, divided, strict=True))
+        assert max(float(one.rad()) for one in found) < 1e-10
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_what_balls_alone_decide_is_drawn_all_the_same(scaled, monkeypatch):
+    law = ToeplitzStrategy(20, scaled=scaled).law(1.0, 1 / 64)
+    fast = law.draw(30, InsecureSeededRandomness(3))
+    monkeypatch.setattr("dxgeom.noise.rounding.settled", lambda values, errors: np.zeros(len(values), bool))
+    assert np.array_equal(law.draw(30, InsecureSeededRandomness(3)), fast)
+
+
 class SmallWords(Randomness):
     """Down to the smallest that float64 takes, and below."""
 
