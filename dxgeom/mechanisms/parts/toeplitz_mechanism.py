@@ -57,8 +57,8 @@ class ToeplitzMechanism(LatticeNoise[tuple[float, ...]]):
 
     Every count is a difference of two.
 
-    Guarantee: replacing record i by j makes D_α at most α·(s·d(i, j))²/2 at spend s. Whatever is released is made of
-    whole running totals with exactly rounded noise, and of nothing else of the data; that the noise hides what the
+    Guarantee: replacing record i by j makes D_α at most α·(s·d(i, j))²/2 where s is spent. Whatever is released is made
+    of whole running totals with exactly rounded noise, and of nothing else of the data; that the noise hides what the
     metric protects is summed in integers, of the very coefficients that are drawn with.
     Raises: CertificateRefused for a scale that is too small; TooLarge as :func:`line_bounds`; UnsupportedCombination
     where the metric counts pure privacy, and for a stated number of records where it keeps that private.
@@ -115,7 +115,7 @@ class ToeplitzMechanism(LatticeNoise[tuple[float, ...]]):
 
     @cached_property
     def variances(self) -> NDArray[np.float64]:
-        """(K,): mean squared error of each box at spend 1, rounding to the lattice left out. Raises: TooLarge."""
+        """(K,): mean squared error of each box where 1 is spent, rounding to the lattice left out. Raises: TooLarge."""
         return self.strategy.variances(self.scale, self.merged.lower[:, 0], self.merged.upper[:, 0])
 
     @property
