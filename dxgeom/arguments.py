@@ -65,7 +65,7 @@ def require_level(level: object) -> None:
     """Raises: UnsupportedCombination unless this is a confidence level."""
     require(level, NUMBER, "level", "give a number such as 0.95")
     if not 0 < level < 1:  # type: ignore[operator]
-        percent = f": {level:g} % is {level / 100:g}" if 1 < level < 100 else ""  # type: ignore[operator,str-format]
+        percent = f": {level:g} % is {level / 100:g}" if 1 < level < 100 else ""  # type: ignore[operator]
         raise UnsupportedCombination(f"a confidence level lies strictly between 0 and 1, found {level}{percent}")
 
 
