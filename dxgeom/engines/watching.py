@@ -106,7 +106,7 @@ def _of_libraries() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def muted(quiet: bool, *, secret: bool = False) -> Iterator[None]:
-    """Where it is quiet, whatever is wrong with data is told by one sentence that depends on none of them; where how
+    """Where it is quiet, whatever is wrong with data is said in one sentence that depends on none of them; where how
     many rows somebody has, or whether any, is ``secret``, no line of the table is named."""
     try:
         yield
