@@ -1,4 +1,7 @@
-"""Seventy messy tables, of text, Parquet and SQLite: each is read as its policy says, or asked about, or refused; no cell is shown but by check."""
+"""Seventy messy tables, of text, Parquet and SQLite: each is read as its policy says, or asked about, or refused.
+
+No cell is shown but by check.
+"""
 
 from __future__ import annotations
 
