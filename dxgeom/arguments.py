@@ -26,6 +26,8 @@ _ELSEWHERE: Final = {
     "delta": "the policy says the kind of its promise, 'privacy: concentrated', from which each delta follows",
 }
 """Arguments of other libraries, and what to write instead."""
+_SUCH_AS: Final = {"ledger": "ledger='privacy.db', a file that keeps account", "spend": "spend=0.25"}
+"""What is often left out."""
 
 WHOLE = (int, np.integer)
 """Kinds of a whole number."""
@@ -63,7 +65,8 @@ def require_level(level: object) -> None:
     """Raises: UnsupportedCombination unless this is a confidence level."""
     require(level, NUMBER, "level", "give a number such as 0.95")
     if not 0 < level < 1:  # type: ignore[operator]
-        raise UnsupportedCombination(f"a confidence level lies strictly between 0 and 1, found {level}")
+        percent = f": {level:g} % is {level / 100:g}" if 1 < level < 100 else ""  # type: ignore[operator]
+        raise UnsupportedCombination(f"a confidence level lies strictly between 0 and 1, found {level}{percent}")
 
 
 def words_of(texts: object, what: str, advice: str) -> tuple[str, ...]:
@@ -139,7 +142,10 @@ def taking(
             try:
                 bound = signature.bind(*given, **said)
             except TypeError as error:
-                raise TypeError(f"{function.__qualname__}() {error}") from None
+                advice = next(
+                    (f": write {_SUCH_AS[word]}" for word in _SUCH_AS if f"argument: '{word}'" in str(error)), ""
+                )
+                raise TypeError(f"{function.__qualname__}() {error}{advice}") from None
             bound.apply_defaults()
             return function(*bound.args, **bound.kwargs)
 

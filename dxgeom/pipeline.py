@@ -43,7 +43,12 @@ def compile_and_release(
     Raises: PolicyError, QueryError, DataError, LedgerError, BudgetExceeded; nothing is spent when one is raised before
     the noise is drawn.
     """
-    require(policy, (str, Path, Policy), "policy", "name a policy file, or load one with dx.load_policy")
+    require(
+        policy,
+        (str, Path, Policy),
+        "policy",
+        "name a policy file, or load one with dx.load_policy; of a dict take dx.Policy.from_dict",
+    )
     if not isinstance(queries, (str, Path)):
         kind_of(queries)  # before any file is read
     loaded = policy if isinstance(policy, Policy) else load_policy(policy)

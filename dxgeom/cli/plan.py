@@ -123,7 +123,7 @@ def plan(
 
 
 def _name_excess(spend: Fraction | None, policy: Policy, _: object = None) -> None:
-    """What no release may spend is told before anything is planned."""
+    """Names what no release may spend, before anything is planned."""
     if spend is not None and spend > policy.budget:
         print_error(
             f"warning: --spend {plain(spend)} is more than the whole budget of {plain(policy.budget)}: a release at it "

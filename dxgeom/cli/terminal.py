@@ -237,6 +237,9 @@ def _message(error: DxgeomError, everything: bool | None) -> str:
     remedies = [*dict.fromkeys(one.advice for one in found if one.advice)]
     if len(found) < _MOST_LINES - 1 and len(remedies) == 1:
         shown.append(f"    {remedies[0]}")
+    elif len(found) + sum(bool(one.advice) for one in found) < _MOST_LINES:
+        each = zip(shown, found, strict=True)
+        shown = [line for said, one in each for line in (said, *([f"    {one.advice}"] if one.advice else []))]
     return "\n".join([*shown, f"{number}: {way}, with its line and what to do"])
 
 

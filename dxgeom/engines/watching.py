@@ -30,6 +30,8 @@ _BETWEEN: Final = {'"': "in double quotes", "'": "in single quotes"}
 _COLUMNS = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 
 
+_UNEVEN = re.compile(r"Column \d+ named (.*) expected length (\d+) but got length (\d+)")
+
 QUIET: Final = (
     "the table cannot be released from as it is; which rows, cells or columns are the reason is told without "
     "quiet_data (--quiet-data), for the data holder's eyes only"
@@ -104,7 +106,7 @@ def _of_libraries() -> tuple[type[Exception], ...]:
 
 @contextmanager
 def muted(quiet: bool, *, secret: bool = False) -> Iterator[None]:
-    """Where it is quiet, whatever is wrong with data is told by one sentence that depends on none of them; where how
+    """Where it is quiet, whatever is wrong with data is said in one sentence that depends on none of them; where how
     many rows somebody has, or whether any, is ``secret``, no line of the table is named."""
     try:
         yield
@@ -144,6 +146,9 @@ def _reason(described: str, error: Exception) -> str:
             f"{where}: not text in UTF-8; save the file as UTF-8, such as, where it is Latin-1, by "
             "iconv -f WINDOWS-1252 -t UTF-8"
         )
+    uneven = _UNEVEN.search(text)
+    if uneven:
+        return f"{described}: '{uneven[1]}' has {uneven[3]} cells, and the first column {uneven[2]}: give all as many"
     if "Out of Memory" in text:
         return f"{described} needs more memory to read than is allowed; shorten its longest cells"
     if "state machine" in text:

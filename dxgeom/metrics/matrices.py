@@ -79,7 +79,9 @@ def matrix_of(distances: ArrayLike | Any) -> tuple[NDArray[np.float64], Fraction
     if raw.dtype == object:
         return _scaled_to_integers(raw)
     if raw.dtype.kind not in "iufb":
-        raise NotAMetric(f"a distance matrix holds numbers, found {raw.dtype}", ())
+        raise NotAMetric(
+            f"a distance matrix holds numbers, found {raw.dtype}: convert it, such as by matrix.astype(float)", ()
+        )
     if raw.dtype.kind in "iu" and raw.size and (raw.max() >= EXACT_BELOW or raw.min() <= -EXACT_BELOW):
         raise NotAMetric("integer distances must stay below 2**52 to be decided exactly", ())
     # Zero has one sign, so that equal matrices have equal fingerprints.

@@ -169,13 +169,16 @@ class VerifiedMetric(Displayed):
         """
         for indices in (np.asarray(i), np.asarray(j)):
             if indices.size and (indices.min() < 0 or indices.max() >= self.size):
-                raise IndexError(f"record indices run from 0 to {self.size - 1}")
+                found = int(indices.min() if indices.min() < 0 else indices.max())
+                raise IndexError(f"record indices run from 0 to {self.size - 1}; found {found}")
         return self.metric.distance(i, j)
 
 
 def require_verified(metric: object) -> None:
     """Raises: WrongArgument unless the argument ``metric`` is a verified one; mechanisms accept nothing else."""
-    advice = "compile a policy, or use dx.verify_metric(matrix): mechanisms accept verified metrics only"
+    advice = (
+        "compile a policy, policy.compile(), or use dx.verify_metric(matrix): mechanisms accept verified metrics only"
+    )
     require(metric, VerifiedMetric, "metric", advice)
 
 

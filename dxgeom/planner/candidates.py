@@ -16,6 +16,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
 from dxgeom.planner.comparing import candidate_bounds
 from dxgeom.planner.options import AUTO, NAMED_FAMILIES
+from dxgeom.universe.wording import did_you_mean
 
 if TYPE_CHECKING:
     from dxgeom.planner.candidate_builder import CandidateBuilder
@@ -180,7 +181,9 @@ def require_known(mechanism: str) -> str:
     """
     known = (AUTO, *names(), *NAMED_FAMILIES)
     if mechanism not in known:
-        raise UnsupportedCombination(f"there is no mechanism '{mechanism}'; known are {', '.join(known)}")
+        guess = did_you_mean(mechanism, known) if isinstance(mechanism, str) else ""
+        guess = f"; {guess}" if guess.startswith("did") else ""
+        raise UnsupportedCombination(f"there is no mechanism '{mechanism}'{guess}; known are {', '.join(known)}")
     return mechanism
 
 

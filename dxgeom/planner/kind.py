@@ -91,7 +91,8 @@ def kind_of(question: object, called: str = "queries") -> QuestionKind[Any]:
     found: QuestionKind[Any] | None = registry.kind_of(question)
     if found is None:
         raise WrongArgument(
-            f"'{called}' is of type LinearQueries; found {described(question)}: load them with dx.load_queries, or use "
+            f"'{called}' is of type LinearQueries; found {described(question)}: load them with "
+            "dx.load_queries('queries.yaml', policy), a dict with dx.queries_from_dict(queries, policy), or use "
             "dx.LinearQueries.from_matrix"
         )
     return found

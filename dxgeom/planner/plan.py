@@ -152,7 +152,9 @@ class Plan(Pictured):
         stated = self._given(spend)
         amount = self.least_spend if stated is None and self.wants_errors else stated
         if amount is None:
-            raise UnsupportedCombination("this plan states no spend: say how much of the budget to use, spend=...")
+            raise UnsupportedCombination(
+                "this plan states no spend: say how much of the budget to use, such as spend=0.25"
+            )
         return amount
 
     def spend_of_figures(self, spend: Amount | None = None) -> Fraction:

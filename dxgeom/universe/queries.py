@@ -82,7 +82,9 @@ class LinearQueries(Counts):
         else:
             _require(self.weights.proper, "tables of weights have rising attributes, and classes with none left out")
         _require(self.count > 0, "a workload has at least one query")
-        _require(self.count == len(self.names) == len(self.units), "every query has one name, one row and one unit")
+        found = f"found {len(self.names)} names, {self.count} rows of weights and {len(self.units)} units"
+        rule = f"every query has one name, one row and one unit; {found}"
+        _require(self.count == len(self.names) == len(self.units), rule)
         _require(len(set(self.names)) == len(self.names), "query names are distinct")
         _require(all(unit > 0 for unit in self.units), "units are positive")
         low, high = self.tables.extremes

@@ -723,3 +723,32 @@ def test_columns_in_a_dictionary_are_a_table():
     assert plan.release(table, ledger=":memory:", spend=1).values == pytest.approx([2], abs=0.1)
     with pytest.raises(DataError, match="the table"):
         plan.release({"a": ["x", "y"], "b": [1]}, ledger=":memory:", spend=1)
+
+
+def test_a_call_that_is_nearly_right_is_answered_with_what_to_write():
+    policy = dx.Policy.from_dict(
+        {"policy": "p", "universe": {"attributes": {"a": ["x", "y"]}}, "rules": [{"change": "a", "epsilon": 1}]}
+    )
+    asked = dx.queries_from_dict({"queries": [{"count": "a == 'x'", "name": "women"}, {"count": "true"}]}, policy)
+    metric = policy.compile()
+    plan = dx.plan(metric, asked, mechanism="laplace")
+    released = plan.release({"a": ["x"]}, ledger=":memory:", spend=1)
+    for call, remedy in (
+        (lambda: dx.plan(policy, asked), "policy.compile()"),
+        (lambda: dx.plan(metric, {"queries": []}), "dx.queries_from_dict(queries, policy)"),
+        (lambda: dx.plan(metric, asked, mechanism="laplacian"), "did you mean 'laplace'?"),
+        (lambda: dx.plan(metric, asked, errors=[1]), "errors={'women': 50}"),
+        (lambda: plan.release({"a": ["x"]}, spend=1), "ledger='privacy.db'"),
+        (lambda: plan.release({"a": ["x"]}, ledger=":memory:"), "spend=0.25"),
+        (lambda: plan.release({"a": ["x"], "b": ["x", "y"]}, ledger=":memory:", spend=1), "'b' has 2 cells"),
+        (lambda: plan.half_widths(95), "95 % is 0.95"),
+        (lambda: released.estimate(totals={"wommen": 1}), "did you mean 'women'?"),
+        (lambda: released.estimate(totals={"women": "three"}), "write {'women': 3}"),
+        (lambda: released.ratio("wommen", "count"), "did you mean 'women'?"),
+        (lambda: dx.compile_and_release({}, {}, asked, ledger=":memory:", spend=1), "dx.Policy.from_dict"),
+        (lambda: dx.verify_metric([["a"]]), "matrix.astype(float)"),
+        (lambda: dx.LinearQueries.from_matrix(["a", "b"], [[1, 0]]), "found 2 names, 1 rows"),
+    ):
+        with pytest.raises((dx.DxgeomError, TypeError)) as error:
+            call()
+        assert remedy in str(error.value), str(error.value)

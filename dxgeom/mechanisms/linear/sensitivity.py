@@ -259,7 +259,8 @@ def _require_same_records(metric: VerifiedMetric, queries: LinearQueries, called
     require(queries, LinearQueries, called, "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
     if metric.size != queries.size:
         raise UnsupportedCombination(
-            f"the metric is on {metric.size:,} possible records, the queries on {queries.size:,}; they must be the same"
+            f"the metric is on {metric.size:,} possible records, the queries on {queries.size:,}; they must be the "
+            "same: give each query one weight for each possible record"
         )
     if metric.universe and queries.universe and not metric.universe.lists_the_same_records(queries.universe):
         raise UnsupportedCombination(

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import NUMBER, require
-from dxgeom.errors import UnsupportedCombination, WrongArgument
+from dxgeom.errors import WrongArgument
 from dxgeom.mechanisms.linear.bars import CombinedNoise, error_norm
+from dxgeom.planner.answers.tables import unknown_name
 
 if TYPE_CHECKING:
     from dxgeom.planner.answers.linear_answers import LinearAnswers
@@ -220,8 +221,7 @@ def _coefficients(answers: LinearAnswers, combined: Combined) -> NDArray[Any]:
     row = np.array([Fraction(0)] * len(answers.names), dtype=object)
     for name, share in shares.items():
         if name not in answers.names:
-            known = ", ".join(answers.names[:8])
-            raise UnsupportedCombination(f"no answer is called '{name}'; the release has {known}")
+            raise unknown_name("answer", name, answers.names)
         require(share, (int, Fraction), "coefficient", "write it exactly, such as -1 or Fraction('0.1')")
         exact = Fraction(share)
         if abs(exact) > LARGEST_SHARE or 0 < abs(exact) < 1 / Fraction(LARGEST_SHARE):

@@ -24,7 +24,7 @@ from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.wording.numbers import digits
 
 _FEW: Final = 1000.0
-"""So few multiplications are not told."""
+"""So few multiplications are not named."""
 COMPARED: Final = (
     Kind.SHAPE,
     Kind.PURE,

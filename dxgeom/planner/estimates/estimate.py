@@ -79,7 +79,9 @@ def known_number(name: str, value: Amount) -> Any:
     try:
         return exact(str(value).strip())
     except NotANumber as error:
-        raise UnsupportedCombination(f"a known total is a number, found {value!r} for '{name}'") from error
+        raise UnsupportedCombination(
+            f"a known total is a number, found {value!r} for '{name}': write {{{name!r}: 3}}"
+        ) from error
 
 
 def given_away(totals: str) -> str:

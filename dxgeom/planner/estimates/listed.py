@@ -17,7 +17,7 @@ from dxgeom.mechanisms.linear.lattice import LatticeQueries
 from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.numeric.columns import Columns
 from dxgeom.planner.answers.linear_answers import LinearAnswers
-from dxgeom.planner.answers.tables import called_by
+from dxgeom.planner.answers.tables import called_by, unknown_name
 from dxgeom.planner.estimates.estimate import NOTHING_READ, Estimate, EstimateWish, given_away, known_number
 from dxgeom.planner.estimates.exact_projection import (
     NoSuchPointError,
@@ -304,7 +304,7 @@ def _implied(
 
 def _place(names: tuple[str, ...], name: str) -> int:
     if name not in names:
-        raise UnsupportedCombination(f"no answer is called '{name}'; the release has {', '.join(names[:8])}")
+        raise unknown_name("answer", name, names)
     return names.index(name)
 
 

@@ -76,7 +76,9 @@ def _one_each(amounts: Sequence[Any], queries: Counts, argument: str, what: str)
     require(amounts, (Sequence, np.ndarray), argument, f"give a list with one {what} for each {queries.one}")
     if len(amounts) != queries.each:
         each = f"each of {queries.each:,} {queries.several}"
-        raise UnsupportedCombination(f"there is one {what} for {each}, found {len(amounts):,}")
+        known = what == "wanted error"
+        advice = f"; or write errors={{{queries.name(0)!r}: 50}} for some of them" if known else ""
+        raise UnsupportedCombination(f"there is one {what} for {each}, found {len(amounts):,}{advice}")
     return amounts
 
 

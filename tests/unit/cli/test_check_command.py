@@ -103,3 +103,10 @@ def test_the_forms_are_part_of_the_json_when_asked_for() -> None:
     forms = json.loads(CliRunner().invoke(app, [*arguments, "--explain"]).stdout)["forms"]
     assert [form["name"] for form in forms] == ["gender", "native", "age", "records"]
     assert set(forms[0]) == {"name", "form", "why", "rules", "idle"}
+
+
+def test_each_of_two_mistakes_is_shown_with_what_to_do(tmp_path):
+    wrong = "policy: p\nuniverse:\n  attributes:\n    Größe: {range: [140, 210], step: 5, from: Größe (cm)}\n"
+    (tmp_path / "p.yaml").write_text(wrong + "rules:\n  - {change: Grösse, epsilon: 1}\n", encoding="utf-8")
+    said = CliRunner().invoke(app, ["check", str(tmp_path / "p.yaml")]).stderr.splitlines()
+    assert len(said) == 5 and "in backticks" in said[1] and said[3].strip() == "did you mean 'Größe'?"

@@ -1,14 +1,22 @@
-"""Forty messy tables: each is read as its policy says, or asked about, or refused; no cell is shown but by check."""
+"""Seventy messy tables, of text, Parquet and SQLite: each is read as its policy says, or asked about, or refused.
+
+No cell is shown but by check.
+"""
 
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -20,6 +28,8 @@ CANARY = "Qzyx"
 LINES = [["id", "sex", "age", "day", "note"]] + [
     [f"{CANARY}{k:03d}", "FM"[k % 2], str(20 + k), f"2025-{1 + k % 12:02d}-15", f"{CANARY} note"] for k in range(ROWS)
 ]
+DAYS = [date.fromisoformat(line[3]) for line in LINES[1:]]
+AGES = [20 + k for k in range(ROWS)]
 ATTRIBUTES = {
     "sex": ["F", "M"],
     "age": {"range": [0, 120], "step": 10, "whole": True},
@@ -42,6 +52,30 @@ class Messy:
     asks: bool = False
     people: Any = "one row each"
     name: str = "t.csv"
+    address: str = ""
+
+    @property
+    def table(self) -> str:
+        """What a command calls it."""
+        return self.address or self.name
+
+
+def parquet(**columns: Any) -> bytes:
+    """The lines as Parquet, with other columns in the place of some."""
+    said = {name: [line[place] for line in LINES[1:]] for place, name in enumerate(LINES[0])}
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({**said, **columns}), buffer)
+    return buffer.getvalue()
+
+
+def database(change: Callable[[int, list[str]], list[Any]] = lambda _, cells: cells, kind: str = "TEXT") -> bytes:
+    """The lines as a file of SQLite, with cells changed; ``kind``: of the column age."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE TABLE visits (id TEXT, sex TEXT, age {kind}, day TEXT, note TEXT)")
+    rows = [change(k, [*cells]) for k, cells in enumerate(LINES) if k]
+    connection.executemany("INSERT INTO visits VALUES (?, ?, ?, ?, ?)", rows)
+    connection.commit()
+    return connection.serialize()
 
 
 def text(
@@ -171,6 +205,52 @@ TABLES: dict[str, Messy] = {
     ),
     "a total at the end": Messy(text(after="Total,,1580,,\n"), right=None),
     "a total, ignored": Messy(text(after="Total,,1580,,\n"), {"ignore": {"id": ["Total"]}}),
+    # Parquet, whose cells have types.
+    "parquet of text": Messy(parquet(), {"decimal": "."}, name="t.parquet"),
+    "parquet of text, unsaid": Messy(parquet(), right=None, shows="reading: {decimal", name="t.parquet"),
+    "parquet of numbers and days": Messy(
+        parquet(age=[20 + k for k in range(ROWS)], day=pa.array(DAYS)),
+        name="t.parquet",
+    ),
+    "parquet of moments with a zone, unsaid": Messy(
+        parquet(age=AGES, day=pa.array([datetime(one.year, one.month, one.day, 12, tzinfo=UTC) for one in DAYS])),
+        name="t.parquet",
+        right=None,
+    ),
+    "parquet of moments with a zone": Messy(
+        parquet(age=AGES, day=pa.array([datetime(one.year, one.month, one.day, 12, tzinfo=UTC) for one in DAYS])),
+        {},
+        {"day": {**ATTRIBUTES["day"], "zone": "Europe/Berlin"}},
+        name="t.parquet",
+    ),
+    "parquet with halves in whole numbers": Messy(
+        parquet(age=[20.5 if k == 3 else 20.0 + k for k in range(ROWS)]), name="t.parquet", right=None, shows="20.5"
+    ),
+    "parquet of lists": Messy(parquet(age=AGES, sex=[["F"]] * ROWS), name="t.parquet", right=None, asks=False),
+    "parquet with a strange word": Messy(
+        parquet(age=AGES, sex=[CANARY if k == 3 else "FM"[k % 2] for k in range(ROWS)]),
+        name="t.parquet",
+        right=None,
+        shows=CANARY,
+    ),
+    "parquet that is text": Messy(text(), name="t.parquet", right=None, asks=True),
+    # SQLite, whose columns hold what they please.
+    "sqlite of text": Messy(database(), {"decimal": "."}, name="t.db", address="sqlite:///t.db#visits"),
+    "sqlite of text, unsaid": Messy(
+        database(), right=None, shows="reading: {decimal", name="t.db", address="sqlite:///t.db#visits"
+    ),
+    "sqlite of numbers": Messy(
+        database(lambda _, cells: [*cells[:2], int(cells[2]), *cells[3:]], "INTEGER"),
+        name="t.db",
+        address="sqlite:///t.db#visits",
+    ),
+    "sqlite, words among numbers": Messy(
+        database(lambda k, cells: [*cells[:2], CANARY if k == 3 else int(cells[2]), *cells[3:]], "INTEGER"),
+        name="t.db",
+        address="sqlite:///t.db#visits",
+        right=None,
+    ),
+    "sqlite, no such table": Messy(database(), name="t.db", address="sqlite:///t.db#others", right=None, asks=True),
     # People.
     "rows of one person": Messy(
         text(cell(0, lambda k, _: f"{CANARY}{k % 20}")), people={"column": "id", "count": "single"}, right=None
@@ -220,15 +300,15 @@ def test_a_table_is_read_as_it_is_said_or_refused_and_shown_to_its_reader_only(n
     Path("policy.yaml").write_text(json.dumps(policy_of(messy)))
     asked = [{"name": name, "count": condition} for name, condition in ASKED.items()]
     Path("queries.yaml").write_text(json.dumps({"queries": asked}))
-    page = run("check", "policy.yaml", "--table", messy.name)
+    page = run("check", "policy.yaml", "--table", messy.table)
     assert page.exit_code == (messy.right is None), page.output
     assert messy.shows in page.output
-    quiet = run("check", "policy.yaml", "--table", messy.name, "--quiet-data")
+    quiet = run("check", "policy.yaml", "--table", messy.table, "--quiet-data")
     assert (quiet.exit_code, hides(quiet.output)) == (page.exit_code, True), quiet.output
     release = run(
         "release",
         "policy.yaml",
-        messy.name,
+        messy.table,
         "queries.yaml",
         "--ledger",
         "l.db",
@@ -252,7 +332,7 @@ def test_a_table_is_read_as_it_is_said_or_refused_and_shown_to_its_reader_only(n
 def test_a_draft_of_it_asks_what_rows_do_not_settle_and_holds_no_cell(name):
     messy = TABLES[name]
     Path(messy.name).write_bytes(messy.content)
-    result = run("init", messy.name)
+    result = run("init", messy.table)
     files = [path for path in Path().iterdir() if path.name != messy.name]
     assert hides(result.output, *(path.read_text("utf-8") for path in files)), result.output
     assert (result.exit_code == 0) is bool(files)
