@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _Thing = TypeVar("_Thing")
 
 _TOTAL = Objective("mse")
-_MOMENT = 5e7
+_MOMENT = 1e9
 """Multiplications that a bound may take unasked beside a quick search."""
 _DEFAULT = PlanOptions()
 _MOST_IN_BLOCKS = 24

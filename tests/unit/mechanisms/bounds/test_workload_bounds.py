@@ -29,10 +29,10 @@ RULES = {
 }
 
 
-def policy(rules, sizes=(3, 4)):
+def policy(rules, sizes=(3, 4), privacy="concentrated"):
     attributes = {name: {"range": [0, size - 1], "step": 1} for name, size in zip("ab", sizes, strict=True)}
     universe = {"attributes": attributes}
-    return dx.Policy.from_dict({"policy": "p", "privacy": "concentrated", "universe": universe, "rules": rules})
+    return dx.Policy.from_dict({"policy": "p", "privacy": privacy, "universe": universe, "rules": rules})
 
 
 def workload(universe, kind, seed):
@@ -208,3 +208,17 @@ def test_kinds_of_pairs_are_those_of_the_policy():
         (1, True, False),
         (1, False, True),
     ]
+
+
+@pytest.mark.parametrize(("privacy", "work"), [("pure", 1e3), ("concentrated", 1e3), ("concentrated", 2e6)])
+@pytest.mark.parametrize("rules", ["presence", "attributes", "both"])
+def test_no_noise_that_was_tried_errs_less_than_the_plan_s_bound(rules, privacy, work):
+    """With so little work neither shapes nor covariances are sought, and weights of pairs tell the bound."""
+    own = policy(RULES[rules], (5, 6), privacy)
+    queries = dx.LinearQueries.stack(
+        [dx.LinearQueries.prefixes(own.universe, "b"), dx.LinearQueries.marginals(own.universe, [["a"], ["a", "b"]])]
+    )
+    plan = dx.plan(own.compile(), queries, search=dx.Search(work=work))
+    losses = [one.loss for one in plan.candidates if one.loss is not None]
+    assert 0 < plan.lower_bound <= min(losses)
+    assert plan.gap == plan.loss / plan.lower_bound
