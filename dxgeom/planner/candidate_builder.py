@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.geometry.hulls import require_few_dimensions
 from dxgeom.mechanisms import gaussian, parts  # whose files are loaded when they are asked for
+from dxgeom.mechanisms.bounds.workload_bound import WeighedWorkload, weighed_workload
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 _Thing = TypeVar("_Thing")
 
 _TOTAL = Objective("mse")
+_MOMENT = 1e9
+"""Multiplications that a bound may take unasked beside a quick search."""
 _DEFAULT = PlanOptions()
 _MOST_IN_BLOCKS = 24
 """Beyond, hulls of blocks gain about a hundredth over rotated Laplace noise, and take longest of all: not dear, but of
@@ -74,12 +77,36 @@ class CandidateBuilder:
     def lower_bound(self) -> float:
         """The largest known lower bound of the objective; under concentrated privacy that of Gaussian noise."""
         if self.sensitivity.metric.privacy == CONCENTRATED:
-            return self._gaussian_bound() or self._bound_in_boxes()
+            return self._gaussian_bound() or max(self._bound_in_boxes(), self._bound_by_weights())
         tables = _if_made(self._marginal_space)
         found = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
         least = privacy_measure_of(self.sensitivity.metric.privacy).least_mean_square
         known = 0.0 if tables is None else max(_cautiously(tables.bound * least), tables.volume_bound)
-        return max(found, known, 0.0 if self.asks_tables else self._bound_in_boxes())
+        weighed = self._bound_by_weights() * least if isinstance(self._space, Exception) and not tables else 0.0
+        return max(found, known, weighed, 0.0 if self.asks_tables else self._bound_in_boxes())
+
+    @property
+    def bound_takes_long(self) -> bool:
+        """Whether only weights of pairs tell a bound, and their proof is more than a moment's work."""
+        if isinstance(self._space, Exception) and not self.asks_tables:
+            workload = self._weighed_workload
+            return workload is not None and workload.work > _MOMENT
+        return False
+
+    @cached_property
+    def _weighed_workload(self) -> WeighedWorkload | None:
+        sensitivity, factors = self.sensitivity, self.objective.factors
+        roots = sensitivity.queries.float_steps * (1.0 if factors is None else np.sqrt(factors))
+        try:
+            return weighed_workload(sensitivity.metric.metric, sensitivity.queries.tables, roots)
+        except TooLarge:
+            return None
+
+    def _bound_by_weights(self) -> float:
+        """Of Gaussian noise, by weights of pairs that are products over attributes: where differences are too many."""
+        workload = self._weighed_workload
+        share = len(self.sensitivity.queries.names) if self.objective.name == "max" else 1
+        return 0.0 if workload is None else workload.bound(self.options.work) / share
 
     def _bound_in_boxes(self) -> float:
         return self.in_boxes.bound if self.asks_boxes else 0.0

@@ -22,6 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from dxgeom.errors import TooLarge
+from dxgeom.mechanisms.bounds.lines import prefixes_bound, ranges_bound
+from dxgeom.mechanisms.bounds.workload_bound import weighed_workload
 from dxgeom.mechanisms.linear.distance_bounds import distance_bounds_of
 from dxgeom.mechanisms.parts.box_scales import line_gaps
 from dxgeom.mechanisms.parts.tables import family_of
@@ -298,6 +301,8 @@ def _fitted(hull: _Hull, generator: np.random.Generator) -> Floats:
 
 _TOGETHER: Final = ((1_600, 1_600), (20_000, 800), (math.inf, 200))
 """Up to so many boxes, groups of so many have one bound; the groups' bounds add up."""
+_WORK: Final = 5e9
+"""Multiplications that a search for weights of pairs may take."""
 _STEPS: Final = 4
 _UPWARD: Final = 1 + 2.0**-20
 """Distances are rounded down, a bound needs them rounded up; and sums in float64."""
@@ -319,7 +324,7 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     boxes, least = boxes.merged, privacy_measure_of(metric.privacy).least_mean_square
     alone = costs * _each_alone(metric, boxes)
     every = np.arange(boxes.count)
-    found = _by_duality(metric, boxes, costs, alone, every) * least
+    found = max(_by_duality(metric, boxes, costs, alone, every), _by_weights(metric, boxes, costs)) * least
     if metric.privacy == PURE:
         for known, among in (_of_whole_tables(metric, boxes, costs), _by_directions(metric, boxes, costs)):
             if known:
@@ -336,16 +341,41 @@ def _by_duality(
     among: NDArray[np.int64],
 ) -> float:
     """Of some of the boxes, with normal noise."""
-    total, left = 0.0, among
+    known, left = 0.0, among
     for place in range(len(boxes.columns) if len(among) == boxes.count else 0):
-        known, own = _of_all_prefixes(metric, boxes, costs, place)
-        total, left = total + known, np.setdiff1d(left, own)
-    size = next(together for most, together in _TOGETHER if len(among) <= most)
-    groups = -(-len(left) // size)
+        alike = _of_all_prefixes(metric, boxes, costs, place)
+        own, of_line = max(alike, _where_records_go(metric, boxes, costs, place, left), key=lambda one: one[0])
+        if own:
+            known, left = known + own, np.setdiff1d(left, of_line)
+    found = [float(alone[among].sum()), known + _in_groups(metric, boxes, costs, alone, left)]
+    if known and len(among) <= _TOGETHER[0][0]:
+        found.append(_in_groups(metric, boxes, costs, alone, among))
+    return max(found)
+
+
+def _in_groups(
+    metric: VerifiedMetric,
+    boxes: BoxQueries,
+    costs: NDArray[np.float64],
+    alone: NDArray[np.float64],
+    among: NDArray[np.int64],
+) -> float:
+    """So many together as there is time for; the bounds of groups add up."""
+    total = 0.0
+    groups = -(-len(among) // next(together for most, together in _TOGETHER if len(among) <= most))
     for start in range(groups):
-        own = left[start::groups]
+        own = among[start::groups]
         total += max(_of_group(_moments(metric, boxes, own), np.sqrt(costs[own])), float(alone[own].sum()))
-    return max(total, float(alone[among].sum()))
+    return total
+
+
+def _by_weights(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
+    """Of all boxes together, by weights of pairs that are sought; 0 where they are too many."""
+    try:
+        workload = weighed_workload(metric.metric, boxes.tables, np.sqrt(costs))
+    except TooLarge:
+        return 0.0
+    return 0.0 if workload is None else workload.bound(_WORK)
 
 
 def _of_whole_tables(
@@ -445,6 +475,32 @@ def _of_all_prefixes(
     lengths = float((0.5 / np.sin(np.pi * np.arange(1, size) / (2 * size))).sum())
     spread = _spread(size) / size
     return float(costs[among[first]].min()) * lengths**2 * spread / float(most) ** 2, among[first]
+
+
+def _where_records_go(
+    metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64], place: int, left: NDArray[np.int64]
+) -> tuple[float, NDArray[np.int64]]:
+    """Where records come and go, and boxes that are ``left`` are every range of a column, or every prefix: these, and
+    their bound."""
+    nothing = 0.0, np.zeros(0, dtype=np.int64)
+    if not isinstance(metric.metric, PresenceMetric) or not _alone(boxes, place):
+        return nothing
+    supports, size = dict(boxes.supports), int(boxes.sizes[place])
+    among = np.concatenate([supports[(place,)], supports.get((), np.zeros(0, dtype=np.int64))])
+    among = np.intersect1d(among, left)
+    ends = boxes.lower[among, place] * (size + 1) + boxes.upper[among, place]
+    ends, first = np.unique(ends, return_index=True)
+    found = []
+    for bound, asked in ((ranges_bound, ends), (prefixes_bound, ends[ends <= size])):
+        # Without the whole line the last value is in none.
+        for told in (size, size - 1):
+            needed = told * (told + 1) // 2 if bound is ranges_bound else told
+            inside = asked[(asked % (size + 1) <= told) & (asked // (size + 1) < told)]
+            if len(inside) == needed > 1:
+                own = among[first[np.searchsorted(ends, inside)]]
+                found.append((float(costs[own].min()) * bound(told), own))
+    best, own = max(found, key=lambda one: one[0], default=nothing)
+    return best / float(metric.metric.epsilon) ** 2, own
 
 
 def _alone(boxes: BoxQueries, place: int) -> bool:

@@ -137,7 +137,8 @@ class CandidateComparison:
             return True
         pure = self.shared.sensitivity.metric.privacy != CONCENTRATED
         if pure and self.named is None and self.search == "quick":
-            return "hull" in self._built or not is_large(self.shared)  # a moment's work beside the plan's
+            # A moment's work beside the plan's.
+            return "hull" in self._built or not (is_large(self.shared) or self.shared.bound_takes_long)
         known = {*NORMAL_KINDS} - {Kind.CONCENTRATED_BOXES}
         return not pure and not {*self._built}.isdisjoint(names(*known))
 

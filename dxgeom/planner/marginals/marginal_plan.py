@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, joint_dista
 from dxgeom.mechanisms.parts.bases import uneven_distances
 from dxgeom.mechanisms.parts.basis_program import FoundNoise, KroneckerQuestion
 from dxgeom.mechanisms.parts.loads import enlarged
-from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL, best_gaussian_scales, scales_of_laplace
+from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL, GaussianScales, best_gaussian_scales, scales_of_laplace
 from dxgeom.mechanisms.parts.table_mechanism import KRONECKER, Bases, TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
@@ -46,10 +47,9 @@ def plan_tables(
     worst = counts_worst(queries, wish.objective)
     kinds = _kinds_of(metric, mechanism)
     promise, question = _question(metric, queries)
-    family, costs = question.family, question.costs
+    costs = question.costs
     best = best_gaussian_scales(question, worst)
-    above = MarginalQuestion.under(family, promise.most, promise.presence, costs)
-    bound = best.bound if promise.exact else best_gaussian_scales(above, worst).bound
+    bound = _bound(metric, question, promise, worst, best)
     built: dict[str, TableMechanism] = {
         kind: _mechanism(kind, metric, queries, question, promise, np.sqrt(best.variances), worst)
         for kind in kinds
@@ -57,14 +57,11 @@ def plan_tables(
     }
     along = _along_bases(metric, queries, question, promise, worst, mechanism)
     if along is not None:
-        bound = max(bound, along.bound)
+        bound = max(bound, along.bound * privacy_measure_of(metric.privacy).least_mean_square * CAUTION)
         if KRONECKER in kinds:
             built[KRONECKER] = TableMechanism(KRONECKER, metric, queries, along.bases, along.spreads)
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
     taken = min(losses, key=lambda kind: losses[kind]) if mechanism == AUTO else mechanism
-    bound *= privacy_measure_of(metric.privacy).least_mean_square * CAUTION
-    if metric.privacy == PURE:
-        bound = max(bound, tables_volume_bound(family, above.constants, costs, worst))
     decided = TriedNoise("max" if worst else "mse", losses, lambda: bound)
     return Plan(registry.kind_of(queries), metric, queries, built[taken], queries.records, decided=decided)
 
@@ -83,15 +80,34 @@ def plan_of_scales(
     """
     _kinds_of(metric, mechanism)
     built = TableMechanism(mechanism, metric, queries, bases, scales)
-    losses = {mechanism: _loss(built, queries.costs, objective == "max")}
+    worst = objective == "max"
+    losses = {mechanism: _loss(built, queries.costs, worst)}
+    promise, question = _question(metric, queries)
+    bound = partial(_bound, metric, question, promise, worst)
     return Plan(
         registry.kind_of(queries),
         metric,
         queries,
         built,
         queries.records,
-        decided=TriedNoise(objective, losses, lambda: 0.0),
+        decided=TriedNoise(objective, losses, bound),
     )
+
+
+def _bound(
+    metric: VerifiedMetric,
+    question: MarginalQuestion,
+    promise: DistanceBounds,
+    worst: bool,
+    best: GaussianScales | None = None,
+) -> float:
+    """What no noise has less than, that along bases left out. ``best``: for normal noise, where it is known."""
+    above = MarginalQuestion.under(question.family, promise.most, promise.presence, question.costs)
+    found = best if best is not None and promise.exact else best_gaussian_scales(above, worst)
+    bound = found.bound * privacy_measure_of(metric.privacy).least_mean_square * CAUTION
+    if metric.privacy == PURE:
+        bound = max(bound, tables_volume_bound(question.family, above.constants, question.costs, worst))
+    return bound
 
 
 def _kinds_of(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ def test_a_plan_of_tables_is_kept(original):
     assert is_valid(read(path), plan_schema())
     assert np.array_equal(loaded.rmse(), plan.rmse("1/2"))
     assert loaded.plan.queries.attribute_sets == plan.queries.attribute_sets
+    assert 0 < loaded.lower_bound <= plan.lower_bound
     data = rows()
     drawn = [one.release(data, ledger=":memory:", spend="1/2", insecure_test_seed=7) for one in (plan, loaded)]
     assert drawn[0].answer.as_dicts() == drawn[1].answer.as_dicts()

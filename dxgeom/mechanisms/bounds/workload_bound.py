@@ -1,0 +1,123 @@
+"""What no noise for a list of queries errs less than in all, for queries and universes of any size.
+
+For weights p of pairs e of records, Σ p ≤ 1, every covariance Σ that hides each v_e at distance d_e has
+tr Σ ≥ (tr A^{1/2})², A = Σ p_e·v_e·v_eᵀ/d_e². The weights are products over attributes, so A is one, entry by entry.
+Answers are turned until A falls apart in blocks; weights are sought in few random directions; the trace is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import TooLarge
+from dxgeom.mechanisms.bounds.factored_weights import WeightBlock, blocks_of, factored
+from dxgeom.mechanisms.bounds.pair_kinds import PairKind, pair_kinds
+from dxgeom.mechanisms.bounds.root_trace import MatrixBall, products_off_by, root_trace_below
+from dxgeom.mechanisms.bounds.weighed_pairs import PairWeights, WeighedBlock, even_weights, raised
+from dxgeom.metrics.metric import Metric
+from dxgeom.universe.weight_tables import WeightTables
+
+Floats = NDArray[np.float64]
+_PROOF: Final = 2.0
+"""Multiplications, over the cube of a block's size, for its proof, eigenvectors among them: those in products of
+matrices run four times as fast as others, and count a quarter;"""
+_LOOK: Final = 1.5
+"""and for a look at all directions for better weights;"""
+_TURNING: Final = 0.75
+"""and over its square and so many directions."""
+_STAGES: Final = ((8, 6), (2, 2), (1, 3))
+"""first in one of so many directions, up to so many times."""
+_FEWEST: Final = 64
+_MOST_ANSWERS: Final = 6_000
+_DOWNWARD: Final = 1 - 2.0**-40
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WeighedWorkload:
+    """A workload's blocks, and kinds of pairs, to be weighed. ``sizes``: how many classes each attribute has."""
+
+    blocks: Sequence[WeightBlock]
+    kinds: Sequence[PairKind]
+    sizes: tuple[int, ...]
+
+    @property
+    def work(self) -> float:
+        """Multiplications that the proof takes, in all directions."""
+        return _PROOF * self._cubes
+
+    @property
+    def _cubes(self) -> float:
+        return sum(float(len(one.roots)) ** 3 for one in self.blocks)
+
+    def bound(self, work: float) -> float:
+        """The bound for normal noise at the best weights that are found with so much work; *rounded down*."""
+        weights, left = even_weights(self.kinds, self.sizes), work - self.work
+        generator = np.random.default_rng(0)
+        for part, times in _STAGES:
+            directions = [_drawn(len(one.roots), part, generator) for one in self.blocks]
+            look = sum(_cost_of_look(len(one.roots), own) for one, own in zip(self.blocks, directions, strict=True))
+            for _ in range(times):
+                if left > look:
+                    weights, left = raised(self.blocks, self.kinds, weights, directions), left - look
+        return self.at(weights, work)
+
+    def at(self, weights: PairWeights, work: float = np.inf) -> float:
+        """The bound at these weights; where the proof would take more work, in fewer directions."""
+        total = 0.0
+        for block in self.blocks:
+            ball = WeighedBlock(block, self.kinds, weights).ball
+            share = work * float(len(block.roots)) ** 3 / self._cubes
+            total += block.times * root_trace_below(_fewer(ball, share))
+        return total * total * _DOWNWARD**2
+
+
+def weighed_workload(metric: Metric, tables: WeightTables, roots: Floats) -> WeighedWorkload | None:
+    """None where no pair of records is at a finite distance that is known here. Raises: TooLarge."""
+    if tables.count > _MOST_ANSWERS:
+        raise TooLarge(f"a bound by all pairs of answers is for at most {_MOST_ANSWERS:,} of them")
+    weights = factored(tables, roots)
+    kinds = pair_kinds(metric, tables.shape, weights.axes, weights.classes)
+    if not kinds:
+        return None
+    fixed = frozenset(one.moved for one in kinds if one.listed and one.moved is not None)
+    return WeighedWorkload(blocks_of(weights, fixed), kinds, tuple(one.shape[1] for one in weights.factors))
+
+
+def _drawn(size: int, part: int, generator: np.random.Generator) -> Floats | None:
+    """Orthonormal directions at random, one of so many; None for all."""
+    few = max(_FEWEST, size // part)
+    if few >= size:
+        return None
+    return np.asarray(np.linalg.qr(generator.standard_normal((size, few)))[0])
+
+
+def _cost_of_look(size: int, directions: Floats | None) -> float:
+    few = size if directions is None else directions.shape[1]
+    return _TURNING * size * size * few + _LOOK * float(few) ** 3
+
+
+def _fewer(ball: MatrixBall, work: float) -> MatrixBall:
+    """QᵀAQ/‖QᵀQ‖ in so few directions Q that its proof takes no more work; its root has no larger a trace."""
+    size = len(ball.middle)
+    few = size
+    while few > 1 and _PROOF * float(few) ** 3 + size * size * few > work and _PROOF * float(size) ** 3 > work:
+        few = few * 7 // 8
+    if few == size:
+        return ball
+    start = ball.middle @ np.random.default_rng(1).standard_normal((size, few))
+    turned = np.linalg.qr(start)[0]
+    square = turned.T @ turned - np.eye(few)
+    longest = 1 + 2.0**-30
+    norm = 1 + float(np.sqrt(np.sum(square * square))) * longest + 2 * few * products_off_by(size)
+    if not norm < 2:
+        return MatrixBall(np.zeros((1, 1)), 0.0)
+    middle = turned.T @ (ball.middle @ turned)
+    size_of = float(np.sqrt(np.sum(ball.middle**2))) * longest
+    radius = (ball.radius + 3 * products_off_by(size) * few * size_of) * norm * longest
+    return MatrixBall((middle + middle.T) / 2 / norm, radius / norm + 2.0**-50 * float(np.sum(np.abs(middle))))
