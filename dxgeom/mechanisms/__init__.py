@@ -8,6 +8,7 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms import (
+        bounds as bounds,
         contract as contract,
         gaussian as gaussian,
         linear as linear,

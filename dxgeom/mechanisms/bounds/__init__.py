@@ -2,3 +2,9 @@
 
 Touches ``mechanisms/linear``.
 """
+
+from __future__ import annotations
+
+from dxgeom.doors import doors_of
+
+__getattr__, __dir__, __all__ = doors_of(__name__, __file__)
