@@ -23,7 +23,7 @@ from dxgeom.metrics.generating_pairs import PairClasses, pair_classes_in_familie
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up, round_down
 from dxgeom.numeric.sealed import Sealed, cached_property
-from dxgeom.universe.weight_table import on_shared_classes
+from dxgeom.universe.weight_table import WeightTable, class_of_shared, refuse_too_many, shared_classes
 from dxgeom.universe.weight_tables import WeightTables
 
 
@@ -370,17 +370,29 @@ def _family_of_presence(tables: WeightTables, bound: float) -> _Family:
     where they are looked at together by too many tables, each table has a record of its own, which adds up to no less.
     """
     looking = [table for table in tables.tables if table.axes]
-    shared = [*on_shared_classes(looking), *(table for table in tables.tables if not table.axes)]
-    scopes = [table.axes for table in shared]
-    sizes = {axis: size for table in shared for axis, size in zip(table.axes, table.shape, strict=True)}
+    axes = sorted({axis for table in looking for axis in table.axes})
+    classes = {axis: shared_classes(looking, axis) for axis in axes}
+    sizes = {axis: int(own.max()) + 1 for axis, own in classes.items()}
+    each = [*looking, *(table for table in tables.tables if not table.axes)]
+    cells = [math.prod(sizes[axis] for axis in table.axes) for table in each]
+    for table, count in zip(each, cells, strict=True):
+        refuse_too_many(len(table.queries), count)
+    scopes = [table.axes for table in each]
     if elimination_of(scopes, sizes).cells > _TOGETHER:
-        scopes, sizes = [(place,) for place in range(len(shared))], {p: one.cells for p, one in enumerate(shared)}
-    each = zip(scopes, shared, strict=True)
+        scopes, sizes = [(place,) for place in range(len(each))], dict(enumerate(cells))
     shares = [
-        _Share(scope, tuple(sizes[one] for one in scope), table.queries, sparse_rows(np.abs(table.flat.T)))
-        for scope, table in each
+        _Share(scope, tuple(sizes[one] for one in scope), table.queries, _by_shared(table, classes))
+        for scope, table in zip(scopes, each, strict=True)
     ]
     return _Family(np.array([bound]), tuple(shares), *elimination_of(scopes, sizes))
+
+
+def _by_shared(table: WeightTable, classes: Mapping[int, NDArray[np.int64]]) -> SparseRows:
+    """The sizes of one table's weights: a row for each cell of shared classes."""
+    places = np.arange(table.cells).reshape(table.shape)
+    for place, axis in enumerate(table.axes):
+        places = places.take(class_of_shared(table, axis, classes[axis]), axis=place)
+    return SparseRows(sparse_rows(np.abs(table.flat.T)).matrix[places.ravel()])
 
 
 def _sizes(blocks: Sequence[PairClasses], place: int) -> SparseRows:

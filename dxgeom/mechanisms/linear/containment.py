@@ -168,7 +168,8 @@ def _left(table: WeightTable, mixing: IntegerMixing, made: Mapping[tuple[int, ..
                 part = part.take(measured.codes[axis][values[axis]], axis=place + 1)
             shape = [len(values[axis]) if axis in axes else 1 for axis in table.axes]
             of_noise = of_noise + part.reshape([len(part), *shape])
-    divisors = [mixing.divisors[row] / measured.steps_per_count for row in table.queries.tolist()]
+    steps = measured.steps_per_count
+    divisors = [mixing.divisors[row] / steps for row in table.queries.tolist()]
     along = (-1, *[1] * len(table.axes))
     times = np.array([one.numerator for one in divisors], dtype=kind).reshape(along)
     over = np.array([one.denominator for one in divisors], dtype=kind).reshape(along)

@@ -160,8 +160,13 @@ class Weighing(Summing):
     def largest(self) -> int:
         return max(int(self.rows.max(initial=1)), -int(self.rows.min(initial=0)))
 
-    def alike(self, values: int) -> NDArray[np.int64]:
+    @cached_property
+    def kinds(self) -> NDArray[np.int64]:
+        """(values,): the same for values of equal weights."""
         return distinct_rows(np.ascontiguousarray(self.rows.T))[1]
+
+    def alike(self, values: int) -> NDArray[np.int64]:
+        return self.kinds
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -197,6 +197,35 @@ def test_errors_are_near_those_of_the_search_and_shares_are_read_back():
     assert mechanism.variances().sum() < alone.predicted_mse
 
 
+def test_other_shares_among_the_same_products_are_worse():
+    """Theorem 2 with one price: of the spend as the cube root of each product's error at all of it."""
+    apart = [QUERIES.table == table for table in np.unique(QUERIES.table)]
+    parts = [sought_products(some(one), COSTS[one], Fraction(1, 2), QUICK)[0][0] for one in apart]
+    places = np.concatenate([np.full(int(one.sum()), place) for place, one in enumerate(apart)])
+    assert np.array_equal(places, QUERIES.table)
+
+    def total(share):
+        sizes = [parts[0].size / share, parts[1].size / (1 - share)]
+        shared = [replace(one, size=size) for one, size in zip(parts, sizes, strict=True)]
+        return made(shared, places).ideal_variances.sum()
+
+    halves = made([replace(one, size=2 * one.size) for one in parts], places).ideal_variances
+    errors = [float(halves[one].sum()) / 4 for one in apart]
+    roots = np.cbrt(errors)
+    best = float(roots[0] / roots.sum())
+    assert total(best) == pytest.approx(roots.sum() ** 3, rel=1e-9)
+    assert total(best) <= halves.sum() * (1 + 1e-12)
+    assert all(total(best + step) > total(best) for step in (-0.05, 0.05))
+
+
+def some(rows):
+    """The queries of these places, of which one table is left."""
+    weights = {axis: own[rows] for axis, own in QUERIES.weights.items()}
+    number = int(QUERIES.table[rows][0])
+    left = QUERIES.kinds[number : number + 1]
+    return replace(QUERIES, weights=weights, units=QUERIES.units[rows], table=QUERIES.table[rows] * 0, kinds=left)
+
+
 @pytest.mark.long
 def test_a_plan_is_the_same_from_its_file(tmp_path):
     plan = dx.plan(POLICY.compile(), queries_of(POLICY.universe), mechanism="product-laplace")
