@@ -72,7 +72,7 @@ def sought_products(
     """Products whose noise hides a record at distance ``presence``, and of which each answer is made.
 
     Args: ``costs`` (K,): what the square of each answer's error over its unit counts.
-    Guarantee: shares are the best for these products: of the spend as the cube root of their errors at all of it.
+    Guarantee: shares are the best for these products: as the cube roots of what each errs by itself.
     Raises: TooLarge for too many values of one attribute.
     """
     for axis, own in queries.weights.items():
