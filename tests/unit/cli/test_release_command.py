@@ -50,7 +50,7 @@ def test_the_csv_of_a_release_is_its_table(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, arguments(tmp_path, table(tmp_path), "--format", "csv", "--level", "0.9"))
     assert (result.exit_code, result.stderr) == (0, "")
     rows = list(csv.DictReader(result.stdout.splitlines()))
-    assert list(rows[0]) == ["query", "name", "value", "low", "high", "rmse", "bias", "unit"]
+    assert list(rows[0]) == ["query", "name", "value", "low", "high", "rmse", "bias", "unit", "exact"]
     assert [row["name"] for row in rows][:2] == ["not native", "male"]
     for row in rows:
         assert float(row["low"]) < float(row["value"]) < float(row["high"])
