@@ -43,7 +43,7 @@ from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact
 
 _POLICIES: Final = Language("policy", "dx.lab.data_set_policy_from_dict", "data", PolicyError)
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True)
+_STRICT: Final = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 _KINDS: Final = ("graphs", "database")
 
 Whole: TypeAlias = Annotated[

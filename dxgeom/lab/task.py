@@ -89,7 +89,7 @@ class SecretTask(BaseModel):
     that costs least after it. ``step``: of the planar lattice; ``width``: of layers; ``stretch``: of a spanner.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True, arbitrary_types_allowed=True)
 
     answer: Annotated[str, PlainValidator(_answer), WithJsonSchema({"enum": list(WORDS)})] = Field(
         description="The mechanism that answers."

@@ -24,7 +24,7 @@ from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.workloads.box_queries import MOST_BOXES, BoxQueries
 
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
+_STRICT: Final = ConfigDict(extra="forbid", defer_build=True, frozen=True, strict=True)
 
 
 @final

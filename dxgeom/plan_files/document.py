@@ -13,7 +13,7 @@ from dxgeom.plan_files.wrong import Wrong
 FORMAT: Final = "dxgeom plan 1"
 """The name and the number of the format. A later version reads this number too, or says in words that it does not."""
 _NAME: Final = "dxgeom plan "
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
+_STRICT: Final = ConfigDict(extra="forbid", defer_build=True, frozen=True, strict=True)
 
 Document = TypeVar("Document", bound=BaseModel)
 Digest: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

@@ -28,7 +28,7 @@ from dxgeom.universe.queries import LinearQueries
 class NoisePart(BaseModel):
     """A task of counts and sums: the noise that was chosen, and what it was to make small."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True, strict=True)
 
     name: str
     objective: dict[str, Any] = Field(description="What was made small.")

@@ -25,7 +25,7 @@ _OTHERS: Final = "these ask for counts and sums, the plan is of quantiles"
 class QuantilePlanDocument(BaseModel):
     """A plan of quantiles: everything that decides the law of its releases, and nothing private."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True, strict=True)
 
     format: Literal["dxgeom plan 1"]
     policy: PolicyPart
@@ -44,7 +44,7 @@ class QuantilePlanDocument(BaseModel):
 class FormsPart(BaseModel):
     """A task of quantiles: the form of each, and of each of its groups."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True, strict=True)
 
     name: str
     forms: list[list[Literal["transport", "laplace"]]]

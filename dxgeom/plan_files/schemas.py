@@ -12,7 +12,7 @@ from dxgeom.plan_files.codec import codec_of
 from dxgeom.plan_files.laws import ALONG, BASES_FORM, IN_BOXES, IN_TOTALS, JUMPS, SCALES, laws_schema
 from dxgeom.policy.syntax.schema import DIALECT
 
-_STRICT: Final = ConfigDict(extra="forbid")
+_STRICT: Final = ConfigDict(extra="forbid", defer_build=True)
 _OPEN: Final = ConfigDict(extra="allow")
 
 

@@ -23,7 +23,7 @@ from dxgeom.queries.unlisted import words_of_tables
 class TableNoisePart(BaseModel):
     """The noise in the parts of whole tables."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True, strict=True)
 
     name: Literal["marginal-gaussian", "marginal-laplace", "kronecker-gaussian"]
     scales: dict[str, Any] = Field(description="The scale of the noise in each part at spend 1, in counts; 0 for none.")
@@ -44,7 +44,7 @@ class TableNoisePart(BaseModel):
 class TablePlanDocument(BaseModel):
     """A plan of whole tables of counts: everything that decides the law of its releases, and nothing private."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True, strict=True)
 
     format: Literal["dxgeom plan 1"]
     policy: PolicyPart

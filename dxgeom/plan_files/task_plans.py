@@ -20,7 +20,7 @@ from dxgeom.planner.wish import Wish
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.tasks.tasks import Tasks
 
-_STRICT: Final = ConfigDict(extra="forbid", frozen=True, strict=True)
+_STRICT: Final = ConfigDict(extra="forbid", defer_build=True, frozen=True, strict=True)
 
 
 @final

@@ -25,7 +25,7 @@ SEVERAL_WORDS: Final[dict[str, Any]] = {"anyOf": [WORD, {"type": "array", "items
 NOT_A_WORD: Final = "not_a_word"
 ONE_EACH: Final = "write one query for each"
 LIST_THEM: Final = "begin each with a dash and a space, as in '- count: age >= 65'"
-STRICT: Final = ConfigDict(extra="forbid", frozen=True)
+STRICT: Final = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
 
 def _word(value: Any) -> str:

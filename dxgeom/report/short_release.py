@@ -69,6 +69,8 @@ def release_screen(
 def _policy_of(released: Release[Any]) -> Policy | None:
     """The policy that a release's account keeps; None where it keeps none."""
     stated = released.mechanism.account.policy
+    if isinstance(held := getattr(stated, "__self__", None), Policy):  # planned just now
+        return held
     stated = stated if isinstance(stated, str | None) else stated()
     try:
         return None if stated is None else Policy.from_stated(stated)

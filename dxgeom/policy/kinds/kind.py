@@ -41,7 +41,7 @@ _WRITE_WRITTEN: Final = 'write {epsilon: 0.5, written: ["-1", NA]}'
 class MissingSyntax(BaseModel):
     """``{epsilon: e, written: [NA]}``: how far the missing value is from every other, and how it is written."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
     epsilon: Epsilon
     written: tuple[str, ...] | None = None
@@ -222,7 +222,9 @@ Read = TypeVar("Read")
 
 def written_as(title: str, about: str) -> ConfigDict:
     """The settings of a kind's model, and how editors title and describe it."""
-    return ConfigDict(extra="forbid", frozen=True, title=title, json_schema_extra={"description": about})
+    return ConfigDict(
+        extra="forbid", defer_build=True, frozen=True, title=title, json_schema_extra={"description": about}
+    )
 
 
 def obeyed(limits: dict[str, JsonValue]) -> dict[str, JsonValue]:

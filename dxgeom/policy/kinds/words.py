@@ -37,7 +37,7 @@ class WordsKind(AttributeKind[tuple[str, ...], CategoricalAttribute]):
 class WordFile(BaseModel):
     """``{file: words.txt}``: a word on every line."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
     file: str
 

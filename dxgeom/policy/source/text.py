@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import NoneType
-from typing import final
+from typing import Any, final
 
 from dxgeom.arguments import require
 from dxgeom.errors import Diagnostic, FileMistakes
@@ -58,13 +58,15 @@ class Paths:
 class PolicyText:
     """A file's text with its name as shown in messages, and the folder its data files live in (None: no files).
 
-    ``paths``: for a policy that was built in Python; its mistakes are told by path and not by line.
+    ``paths``: for a policy that was built in Python; its mistakes are told by path and not by line. ``trees``: what was
+    read of it without a mistake, so that it is read once.
     """
 
     file: str
     content: str
     folder: Folder | None
     paths: Paths | None = None
+    trees: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, both from 1, of the character at ``offset``."""

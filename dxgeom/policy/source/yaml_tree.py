@@ -124,8 +124,14 @@ def read_tree(mistakes: Mistakes, begin: str = "begin with 'policy: a name'") ->
 
     ``begin``: what to write in an empty file.
     """
+    known = mistakes.text.trees
+    if known:
+        return known[0]
     try:
-        return _Reader(mistakes).document(begin)
+        root = _Reader(mistakes).document(begin)
+        if root is not None and not mistakes:
+            known.append(root)
+        return root
     except _Stopped:
         return None
     except MarkedYAMLError as error:

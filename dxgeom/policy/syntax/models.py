@@ -43,7 +43,7 @@ def listed(words: Sequence[str], last: str) -> str:
 class UniverseSyntax(BaseModel):
     """``attributes``, in the order that numbers the possible records; or a ``table`` that lists these."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
     table: str | None = None
     attributes: dict[str, AttributeSyntax] = {}
@@ -57,7 +57,7 @@ class SecretsSyntax(BaseModel):
     a further column of that attribute.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
     edges: Edges | None = None
     partition: Names = None
@@ -66,7 +66,7 @@ class SecretsSyntax(BaseModel):
 class RuleKeys(BaseModel, ABC):
     """The keys by which a rule selects its pairs, and those of a bound by 'epsilon'."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
     title: str | None = None
     change: Names = None
@@ -103,7 +103,7 @@ else:
 class DatasetSyntax(BaseModel):
     """Which data the policy is about; that disjoint people come with an edition is checked with its meaning."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
     name: str
     edition: str | None = None
@@ -115,7 +115,7 @@ class DatasetSyntax(BaseModel):
 class PeopleSyntax(BaseModel):
     """Whose row a row is, and how people with many rows count; which keys go together is checked with the meaning."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
     column: str
     count: Literal["once", "rows", "single"]
@@ -145,7 +145,7 @@ class _OrOneRowEach:
 class PolicySyntax(BaseModel):
     """A whole policy file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
     policy: str
     title: str | None = None

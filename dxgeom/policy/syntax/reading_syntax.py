@@ -80,7 +80,7 @@ Words: TypeAlias = Annotated[tuple[str, ...], PlainValidator(_words), WithJsonSc
 class ReadingSyntax(BaseModel):
     """How a table's file is written, and what its cells mean."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
     separator: Annotated[str | None, PlainValidator(_separator), WithJsonSchema({"type": "string"})] = None
     quote: Annotated[str | None, PlainValidator(_quote), WithJsonSchema({"type": "string"})] = None

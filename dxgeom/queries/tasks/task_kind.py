@@ -22,7 +22,7 @@ from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.questions import AskedTask
 from dxgeom.universe.universe import Universe
 
-STRICT: Final = ConfigDict(extra="forbid", frozen=True)
+STRICT: Final = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 Model = TypeVar("Model", bound=BaseModel)
 QUERIES_FORM: Final[dict[str, Any]] = {"type": "array", "minItems": 1}
 """A list of queries, as the file's own."""

@@ -44,7 +44,12 @@ def number_mask(column: NumberColumn, name: Name, sign: str, literal: Literal) -
         return _cell_mask(column, sign, number, literal.offset)
     if column.rounded or sign in ("==", "!="):
         _check_listed(column, sign, number, literal.offset)
-    return np.fromiter((_COMPARE[sign](value, number) for value in column.numbers), np.bool_, len(column.numbers))
+    near, at = np.fromiter(map(float, column.numbers), np.float64, len(column.numbers)), float(number)
+    found = np.asarray(_COMPARE[sign](near, at), dtype=np.bool_)
+    # The nearest floats keep the order; where they are the same, the numbers themselves tell.
+    for place in np.flatnonzero(near == at).tolist():
+        found[place] = _COMPARE[sign](column.numbers[place], number)
+    return found
 
 
 def text_mask(column: TextColumn, name: Name, sign: str, literal: Literal) -> NDArray[np.bool_]:
