@@ -346,10 +346,17 @@ class GaussianWithJumps(NoiseLaw):
             return np.vstack(laid), self._float_reaches, self._float_rates
         steps = self.shifts.columns[:, used]
         steps = steps[self.shifts.first] - steps[self.shifts.second]
-        still = ~steps.any(axis=1)
-        told = np.column_stack([steps, self.shifts.distances.view(np.int64), self.reaches])
-        told[still] = 0
-        first, which = kinds_of_rows(told)
+        moving, still = np.flatnonzero(steps.any(axis=1)), np.flatnonzero(~steps.any(axis=1))
+        numbers = (self.shifts.distances.view(np.int64), self.reaches)
+        first, kinds = kinds_of_rows(np.column_stack([steps[moving], *(own[moving] for own in numbers)]))
+        first, which = moving[first], np.empty(len(steps), dtype=np.int64)
+        which[moving] = kinds
+        if still.size:
+            # One kind more, in order of appearance, as sums over kinds are.
+            place = int(np.searchsorted(first, still[0]))
+            first = np.insert(first, place, still[0])
+            which[moving] += kinds >= place
+            which[still] = place
         points = steps[first] / self.shifts.distances[first, None]
         # What does not move lies at zero, where its reach is of no account.
         return points, self._float_reaches[first], np.bincount(which, self._float_rates).astype(np.float64)

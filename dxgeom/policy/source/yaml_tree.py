@@ -124,7 +124,7 @@ def read_tree(mistakes: Mistakes, begin: str = "begin with 'policy: a name'") ->
 
     ``begin``: what to write in an empty file.
     """
-    known = mistakes.text.trees
+    known: list[Node] = mistakes.text.trees
     if known:
         return known[0]
     try:
