@@ -33,7 +33,7 @@ SIMULATED = 1 << 19
 _ENTRIES = 1 << 25
 _TAIL: Final = 16
 _FROM_TAIL: Final = 0.95 - 1e-9
-"""The quantiles of higher levels, nearly all that are asked for, are among the largest sixteenth of errors."""
+"""The quantiles of higher levels, which most are, lie among the largest sixteenth of errors."""
 _ROUNDING = 1e-12
 _CAUTION = 1e-9
 _MISSED = 5.2
@@ -127,7 +127,7 @@ def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.f
 
 @lru_cache(maxsize=1)
 def _simulated_tails(mechanism: AdditiveMechanism) -> NDArray[np.float64]:
-    """(K, n): the largest of each answer's simulated errors. Kept, since the bars of a release ask for two levels."""
+    """(K, n): the largest of each answer's simulated errors. A release has bars of two levels."""
     draws = _simulated_noise(mechanism)
     least = len(draws) - len(draws) // _TAIL
     return np.array([np.partition(errors, least)[least:] for errors in draws.T])

@@ -58,7 +58,7 @@ class Paths:
 class PolicyText:
     """A file's text with its name as shown in messages, and the folder its data files live in (None: no files).
 
-    ``paths``: for a policy that was built in Python; its mistakes are told by path and not by line. ``trees``: what was
+    ``paths``: for a policy that was built in Python; its mistakes are named by path and not by line. ``trees``: what was
     read of it without a mistake, so that it is read once.
     """
 

@@ -66,7 +66,7 @@ def write_policy(data: Any) -> WrittenPolicy:
 def text_of_data(
     data: Any, language: Language, file: str, folder: str | os.PathLike[str] | Folder | None
 ) -> PolicyText:
-    """Python data as a text of its language, whose mistakes are told by their paths in the data.
+    """Python data as a text of its language, whose mistakes are named by their paths in the data.
 
     Raises: the language's own refusal, of data that no such text can hold.
     """
