@@ -58,8 +58,8 @@ class Paths:
 class PolicyText:
     """A file's text with its name as shown in messages, and the folder its data files live in (None: no files).
 
-    ``paths``: for a policy that was built in Python; its mistakes are named by path and not by line. ``trees``: what was
-    read of it without a mistake, so that it is read once.
+    ``paths``: for a policy that was built in Python; its mistakes are named by path and not by line. ``trees``: what
+    was read of it without a mistake, so that it is read once.
     """
 
     file: str
