@@ -44,8 +44,8 @@ def on_simplex(values: Table, total: float) -> Table:
 
 class Projected(NamedTuple):
     """``tables``: where the steps ended. ``moved``: Σ‖step‖², which the squared distance to the truth fell by at least.
-    ``apart``: the most that a part of a table still differs by from what it shares with others, or what is known of it.
-    ``steps``: how often signs and agreement were met."""
+    ``apart``: the most that two tables still differ by in a number that both contain, see
+    :meth:`KnownOfTables.disagreement`. ``steps``: how often signs and agreement were met."""
 
     tables: Tables
     moved: float
@@ -126,18 +126,33 @@ class KnownOfTables:
         Guarantee: in the norm of the weights, no truth of which all this is known is further from what comes out than
         from ``tables``, wherever the steps end, up to float64: each is a projection on a convex set that holds it.
         """
-        size = sum(one.size * 2 ** min(one.ndim, 16) for one in tables)
-        most = max(1, min(_MOST_STEPS, int(WORK / size))) if steps is None else steps
+        most = max(1, min(_MOST_STEPS, int(WORK / work_of(tables)))) if steps is None else steps
         place = self.nonnegative(tables)
         moved = self._step(tables, place)
         for step in range(most):
             agreed, apart = self.agreeing(place)
             if apart <= tolerance and steps is None:
-                return Projected(place, moved, apart, step)
+                return Projected(place, moved, self.disagreement(place), step)
             signed = self.nonnegative(agreed)
             moved += self._step(place, agreed) + self._step(agreed, signed)
             place = signed
-        return Projected(place, moved, self.agreeing(place)[1], most)
+        return Projected(place, moved, self.disagreement(place), most)
+
+    def disagreement(self, tables: Sequence[Table]) -> float:
+        """The most that two tables differ by in a number that both contain, margins among them; or one of them from what
+        is known of it."""
+        most = 0.0
+        for inside, places in self._shared:
+            sums = [tables[place].sum(axis=self._beside(place, inside)) for place in places]
+            if all(part in self.exact for part in subsets(inside)):
+                sums.append(sum((self._share(part, inside) for part in subsets(inside)), np.zeros(sums[0].shape)))
+            most = max(most, float(np.ptp(np.array(sums), axis=0).max(initial=0.0)))
+        return most
+
+    def _share(self, part: tuple[int, ...], inside: tuple[int, ...]) -> Table:
+        """What the exact part adds to each sum of a set of attributes that holds its own."""
+        shape = [self.sizes[a] if a in part else 1 for a in inside]
+        return np.asarray(self.exact[part]).reshape(shape) / math.prod(self.sizes[a] for a in inside if a not in part)
 
     def _step(self, before: Sequence[Table], after: Sequence[Table]) -> float:
         return self.squares([one - other for one, other in zip(before, after, strict=True)])
@@ -165,6 +180,11 @@ class KnownOfTables:
     def _spread(self, part: Table, place: int, inside: tuple[int, ...]) -> Table:
         shape = [self.sizes[a] if a in inside else 1 for a in self.attribute_sets[place]]
         return (part / self._cells_beside(place, inside)).reshape(shape)
+
+
+def work_of(tables: Sequence[Table]) -> int:
+    """What one step takes, in the unit of :data:`WORK`."""
+    return sum(one.size * 2 ** min(one.ndim, 16) for one in tables)
 
 
 def _is_ear(one: frozenset[int], others: Collection[frozenset[int]]) -> bool:

@@ -20,6 +20,7 @@ from dxgeom.planner.answers.cells import EVERYBODY, CellTable, joined, rows_of
 from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
 from dxgeom.planner.estimates.estimate import NOTHING_READ, Estimate, EstimateWish, given_away, known_number
 from dxgeom.planner.estimates.projection import (
+    WORK,
     KnownOfTables,
     Projected,
     Tables,
@@ -27,15 +28,21 @@ from dxgeom.planner.estimates.projection import (
     rounded_to_margins,
     rounded_to_sum,
     subsets,
+    work_of,
 )
 from dxgeom.planner.estimates.worth import worth_of
+from dxgeom.wording.numbers import counted
 
 if TYPE_CHECKING:
     from dxgeom.universe.labels import PolicyLabels
 
 _AGREE: Final = 0.01
 """Tables whose parts differ by less than this part of the least cell's error agree."""
+_ROUNDING: Final = 1e-9
 _PROBE: Final = 1e-3
+_MOST_PROBES: Final = 8
+_PROBING: Final = WORK / 8
+"""Several draws of noise are tried out while they take no more than this; one in any case."""
 _LISTED: Final = 100_000
 
 
@@ -46,7 +53,8 @@ class TotalErrors:
 
     ``released``: the expected one of the released tables. ``at_most``: a bound of the estimates' expected one, never
     more than that. ``moved``: by how much, at most, integers are further off, in the root of the total. ``estimated``:
-    Stein's unbiased estimate of their total error from the released numbers, no bound; None where noise is not normal.
+    Stein's estimate of their total error from the released numbers and ``probes`` draws of noise, cut off at 0: no
+    bound; None where noise is not normal.
     Source: C. Stein, Estimation of the mean of a multivariate normal distribution, 1981.
     """
 
@@ -54,6 +62,7 @@ class TotalErrors:
     at_most: float
     moved: float
     estimated: float | None
+    probes: int = 0
 
     @property
     def in_words(self) -> str:
@@ -62,7 +71,10 @@ class TotalErrors:
             f"together they are at most {math.sqrt(self.at_most) + self.moved:.4g} off, in the root of the mean total"
         )
         further = f", {self.moved:.3g} of it because integers may be further off" if self.moved else ""
-        guessed = "" if self.estimated is None else f"; estimated from the release, no bound: {self.estimated**0.5:.4g}"
+        guessed = ""
+        if self.estimated is not None:
+            probed = f"estimated from the release and {counted(self.probes, 'probe')} of noise"
+            guessed = f"; {probed}, no bound: {self.estimated**0.5:.4g}"
         return f"{known}{further}; the released ones are {math.sqrt(self.released):.4g}{guessed}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -158,14 +170,18 @@ def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: E
     public = None if total is None else round(total)
     worth = worth_of(mechanism, released.spent, public)
     before, bound = (float(np.dot(known.weights, one)) for one in (worth.released, worth.at_most))
-    guessed = None
+    guessed, probes = None, 0
     if mechanism.normal:
-        guessed = _estimated(mechanism, known, raw, found, released.spent, plan_fingerprint, before)
-    errors = TotalErrors(before, bound, moved, guessed)
+        probes = max(1, min(_MOST_PROBES, int(_PROBING / (work_of(raw) * max(found.steps, 1)))))
+        generator = InsecureSeededRandomness(int(plan_fingerprint[:12], 16))
+        each = [_bent(mechanism, known, raw, found, released.spent, generator) for _ in range(probes)]
+        away = known.squares([one - two for one, two in zip(raw, found.tables, strict=True)])
+        guessed = max(0.0, away - before + 2 * math.fsum(each) / probes)
+    errors = TotalErrors(before, bound, moved, guessed, probes)
     hidden = EVERYBODY in wish.totals and () not in mechanism.exact_sets
     done = (
         NOTHING_READ,
-        *_sentences(known, raw, tables, found, tolerance, integers=wish.integers),
+        *_sentences(known, raw, tables, found, integers=wish.integers),
         *([given_away(f"the number of {EVERYBODY}")] if hidden else []),
         errors.in_words,
     )
@@ -224,29 +240,27 @@ def _known(released: MarginalAnswers, raw: Tables, wish: EstimateWish) -> KnownO
     return KnownOfTables(queries.sizes, sets, [float(cost) for cost in costs], exact)
 
 
-def _estimated(
+def _bent(
     mechanism: TableMechanism,
     known: KnownOfTables,
     raw: Tables,
     found: Projected,
     spend: Fraction,
-    plan_fingerprint: str,
-    expected: float,
+    generator: InsecureSeededRandomness,
 ) -> float:
-    """Stein's unbiased estimate ‖y − Py‖² − tr Σ + 2 tr(ΣJ) of the total error of what normal noise was projected to.
+    """One draw of what has the mean tr(ΣJ), of which Stein's estimate ‖y − Py‖² − tr Σ + 2 tr(ΣJ) of the total error is
+    made, where normal noise was projected.
 
-    ``expected``: tr Σ, that of the released tables. The last term is 2·E⟨b, P(y + δb) − P(y)⟩/δ for b of the same law:
-    one draw, which the plan's fingerprint seeds, so that the same release has the same estimate.
+    Definition: ⟨b, P(y + δb) − P(y)⟩/δ, b of the law of the noise. The plan's fingerprint seeds it, so that the same
+    release has the same estimate.
     Source: S. Ramani, T. Blu, M. Unser, Monte-Carlo SURE, 2008.
     """
     nothing = _Nothing(tuple(np.zeros(one.size, dtype=np.int64) for one in raw), 0)
-    drawn = mechanism.drawn(nothing, spend, InsecureSeededRandomness(int(plan_fingerprint[:12], 16)))
+    drawn = mechanism.drawn(nothing, spend, generator)
     noise = [drawn.counts(place).reshape(one.shape) for place, one in enumerate(raw)]
     beside = known.settled([one + _PROBE * off for one, off in zip(raw, noise, strict=True)], 0.0, found.steps)
     each = zip(known.weights, noise, beside.tables, found.tables, strict=True)
-    trace = sum(weight * float(np.vdot(off, one - two)) for weight, off, one, two in each) / _PROBE
-    away = known.squares([one - two for one, two in zip(raw, found.tables, strict=True)])
-    return max(0.0, away - expected + 2 * trace)
+    return sum(weight * float(np.vdot(off, one - two)) for weight, off, one, two in each) / _PROBE
 
 
 class _Nothing(NamedTuple):
@@ -280,7 +294,6 @@ def _sentences(
     raw: Tables,
     tables: Sequence[NDArray[Any]],
     found: Projected,
-    tolerance: float,
     *,
     integers: bool,
 ) -> Iterator[str]:
@@ -289,10 +302,13 @@ def _sentences(
     yield f"no cell is negative; {lifted:,} of {sum(one.size for one in raw):,} were{of}"
     if integers:
         yield "cells are whole numbers, and tables agree exactly; of whole numbers no total error is promised"
-    elif found.apart > tolerance:
-        yield f"tables agree up to {found.apart:.3g} records: signs and agreement were met in turn, signs at the end"
+    elif found.apart <= _ROUNDING * max((float(one.max(initial=0.0)) for one in tables), default=0.0):
+        yield "tables agree, up to the rounding of float64"
     else:
-        yield "tables agree, up to a hundredth of the least error of a cell"
+        yield (
+            f"tables agree up to {found.apart:.3g} records, the most that two differ by in a number that both contain: "
+            "signs and agreement were met in turn, signs at the end"
+        )
     yield (
         "whatever the truth, the total squared error is not larger than that of the released tables, each times its "
         "importance; that of a single cell may be"

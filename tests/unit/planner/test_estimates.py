@@ -75,6 +75,24 @@ def test_no_truth_is_further_from_an_estimate_than_from_the_released_tables(seed
         assert [one.sum() for one in found.tables] == pytest.approx([40.0] * 6)
 
 
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), weights, st.booleans(), st.integers(0, 6))
+def test_no_number_that_two_tables_tell_differs_by_more_than_is_said(seed, weighed, public, steps):
+    """By adding up every two tables over all that one of them does not have."""
+    raw = [np.random.default_rng(seed).normal(5, 20, [SIZES[a] for a in own]) for own in PAIRS]
+    known = KnownOfTables(SIZES, PAIRS, weighed, {(): np.array(40.0)} if public else {})
+    found = known.settled(raw, 0.0, steps)
+    most = 0.0
+    for (one, first), (other, second) in itertools.combinations(zip(PAIRS, found.tables, strict=True), 2):
+        for shared in (set(one) & set(other), set()):
+            sums = [
+                table.sum(axis=tuple(axis for axis, a in enumerate(own) if a not in shared))
+                for own, table in ((one, first), (other, second))
+            ]
+            most = max(most, float(np.max(np.abs(sums[0] - sums[1]))))
+    assert found.apart == pytest.approx(most, rel=1e-9, abs=1e-9)
+
+
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=30), st.floats(0, 100))
 def test_the_simplex_has_no_nearer_point(values, total):
     """By the obtuse angle to every corner."""
@@ -119,7 +137,7 @@ def test_a_release_of_tables_is_estimated_and_stays_as_it_was(privacy, presence)
     assert near <= raw
     assert all(np.array_equal(release.answer.table(name), one) for name, one in zip(release.names, before, strict=True))
     assert "estimate" not in release.as_dict()
-    assert (estimate.errors.estimated is None) == (privacy == "pure")
+    assert (estimate.errors.estimated is None) == (privacy == "pure") == (estimate.errors.probes == 0)
     assert "no budget spent" in estimate.done[0] and estimate.errors.in_words == estimate.done[-1]
 
 
