@@ -251,7 +251,15 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
         tables, cells = plan.queries.each, plan.queries.count
         worth = self.estimate_worth(plan, plan.spend_of_figures(), None)
         said = [] if worth.records is None else [f"  {worth.in_words}"]
+        said += [f"  {one}" for one in self.warnings(plan)]
         return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}", said)
+
+    def warnings(self, plan: Plan) -> tuple[str, ...]:
+        """On the number of cells."""
+        from dxgeom.mechanisms.parts.table_mechanism import MOST_CELLS
+
+        said = f"of more than {MOST_CELLS:,} cells a release is refused: release these tables in several plans"
+        return (said,) if plan.queries.count > MOST_CELLS else ()
 
 
 @final

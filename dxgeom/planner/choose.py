@@ -103,26 +103,22 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
 
     Raises: as :func:`plan`.
     """
-    many = wish.mechanism == AUTO and outgrows_a_search(queries.count)
-    if many:
-        from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
+    if wish.mechanism != AUTO or not outgrows_a_search(queries.count):
+        return plan_of_answers(metric, queries, wish)
+    from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
 
-        refused = refused_as_answers(queries)
-        instead = None if refused is None else in_boxes_instead(metric, queries, wish, refused)
-        if instead is not None:
-            return instead
-    found: Plan | TooLarge
+    refused = refused_as_answers(queries)
+    instead = None if refused is None else in_boxes_instead(metric, queries, wish, refused)
+    if instead is not None:
+        return instead
     try:
         found = plan_of_answers(metric, queries, wish)
     except TooLarge as error:
-        found = error
-    if many:
-        instead = in_boxes_instead(metric, queries, wish, found)
-        if instead is not None:
-            return instead
-    if isinstance(found, TooLarge):
-        raise found
-    return found
+        instead = in_boxes_instead(metric, queries, wish, error)
+        if instead is None:
+            raise
+        return instead
+    return in_boxes_instead(metric, queries, wish, found) or found
 
 
 def plan_of_answers(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:

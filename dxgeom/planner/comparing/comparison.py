@@ -227,7 +227,9 @@ class CandidateComparison:
             worth = WORTH_A_SEARCH if shared.options.quick else WORTH_A_BIAS
             require_something_to_save(shared.sensitivity, records, worth)
         if name in names(Kind.BOXES) and self._least < np.inf:
-            self._require_promising(shared.objective.loss(shared.in_boxes.beginning), shared.objective.title)
+            begun, title = shared.objective.loss(shared.in_boxes.beginning) / self._least, shared.objective.title
+            if begun > PROMISING_BEGINNING:
+                raise TooLarge(f"its search would begin at {begun:.3g} times the least {title} found")
         if self._least == np.inf or not is_large(shared):
             return
         times = self._candidate_bound(name, shared) / self._least
@@ -238,11 +240,6 @@ class CandidateComparison:
             )
         if times > 1:
             raise TooLarge(f"it has at least {times:.3g} times the least {shared.objective.title} found")
-
-    def _require_promising(self, begun: float, title: str) -> None:
-        """Raises: TooLarge where a search begins too far from the best to come near it."""
-        if begun > PROMISING_BEGINNING * self._least:
-            raise TooLarge(f"its search would begin at {begun / self._least:.3g} times the least {title} found")
 
     @cached_property
     def _quick_search(self) -> QuickSearch | None:

@@ -162,11 +162,7 @@ class MarginalQueries(Counts):
         """What each table is called."""
         return tuple(", ".join(self.titles(table)) or _EVERYBODY for table in range(len(self.attribute_sets)))
 
-    def place(self, name: str) -> int:
-        """As :meth:`table`."""
-        return self.table(name)
-
-    def table(self, name: str | Sequence[str]) -> int:
+    def place(self, name: str | Sequence[str]) -> int:
         """The place of a table, by its name or the columns that it is over, in any order.
 
         Raises: UnsupportedCombination.
@@ -176,6 +172,8 @@ class MarginalQueries(Counts):
         if columns in self._by_columns:
             return self._by_columns[columns]
         raise UnsupportedCombination(f"no table is over {shown(said)}; {did_you_mean(said, self.names)}".rstrip("; "))
+
+    table = place
 
     @cached_property
     def _by_columns(self) -> dict[frozenset[str], int]:

@@ -341,6 +341,8 @@ def test_wrong_tables_are_refused():
 def test_tables_of_more_cells_than_memory_holds_are_refused_before_a_row_is_read():
     own = policy(sizes=(200,) * 4)
     plan = dx.plan(own.compile(), MarginalQueries.of(own.universe, [["a0", "a1", "a2", "a3"]]))
+    (said,) = plan.warnings
+    assert said.startswith("of more than 50,000,000 cells a release is refused") and f"  {said}" in plan.lines()
     with pytest.raises(TooLarge, match="1,600,000,000 cells, and at most"):
         plan.release(rows((200,) * 4, 3), ledger=":memory:", spend=1)
 
