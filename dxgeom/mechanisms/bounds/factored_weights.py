@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 _MOST_ENTRIES: Final = 1 << 25
 """Numbers of all factors together, a quarter of a gigabyte."""
 _MOST_TYPES: Final = 4096
-"""Kinds of records that are told apart, taken as the values of one attribute where weights are no products."""
+"""Different kinds of records, taken as the values of one attribute where weights are no products."""
 _SMALL: Final = 2.0**52
 _MOST_SYMMETRIC: Final = 6
 
@@ -28,7 +28,7 @@ class FactoredWeights:
     """W[q, i] = roots[q]·Π_a factors[a][q, class of i's value].
 
     ``axes``: the attributes, rising; None where all kinds of records are taken as the values of one, the only factor.
-    ``classes``: of each axis the class of every value, which no query tells from others of its class. ``factors``
+    ``classes``: of each axis the class of every value, alike for all queries within a class. ``factors``
     (K, classes) of each axis; ``roots`` (K,): units times roots of what squared errors count.
     """
 

@@ -30,8 +30,8 @@ def prefixes_bound(size: int) -> float:
 
     Definition: Σ_i H_ii² with H = (PᵀP)^{1/2}, P the lower triangle of ones: H_ii = Σ_k σ_k·w_k(i)²,
     σ_k = 1/(2·sin φ_k), w_k(i)² = (4/(2n+1))·cos²((2i − 1)·φ_k), φ_k = (2k − 1)π/(4n + 2).
-    Guarantee: *rounded down*, as far as NumPy's sines are within 2⁻⁴⁸. Of noise that is normal, or stretches to every
-    spend and hides in the concentrated sense; pure noise has twice that. 0 beyond 2²⁰ values.
+    Guarantee: *rounded down*, as far as NumPy's sines are within 2⁻⁴⁸. Of normal noise; pure noise that
+    stretches has twice that. 0 beyond 2²⁰ values.
     """
     if not 0 < size <= _MOST_VALUES:
         return 0.0

@@ -49,7 +49,7 @@ def pair_kinds(
     metric: Metric, shape: Sequence[int], axes: Sequence[int] | None, classes: Sequence[NDArray[np.int64]]
 ) -> list[PairKind]:
     """The kinds of pairs of records over attributes with so many values. ``axes`` and ``classes``: those that queries
-    look at, and what they tell apart; None for axes that stand for whole records."""
+    look at, and the classes of their values; None for axes that stand for whole records."""
     found = []
     presence = metric.epsilon if isinstance(metric, PresenceMetric) else None
     inner = metric.inner if isinstance(metric, PresenceMetric) else metric

@@ -1,4 +1,4 @@
-"""What no noise for a list of queries errs less than in all, for queries and universes of any size.
+"""What no noise for a list of queries errs less than in all, for queries and records of any number.
 
 For weights p of pairs e of records, Σ p ≤ 1, every covariance Σ that hides each v_e at distance d_e has
 tr Σ ≥ (tr A^{1/2})², A = Σ p_e·v_e·v_eᵀ/d_e². The weights are products over attributes, so A is one, entry by entry.
