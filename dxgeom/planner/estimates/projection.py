@@ -139,8 +139,8 @@ class KnownOfTables:
         return Projected(place, moved, self.disagreement(place), most)
 
     def disagreement(self, tables: Sequence[Table]) -> float:
-        """The most that two tables differ by in a number that both contain, margins among them; or one of them from what
-        is known of it."""
+        """The most that two tables differ by in a number that both contain, margins among them; or one from what is
+        known of it."""
         most = 0.0
         for inside, places in self._shared:
             sums = [tables[place].sum(axis=self._beside(place, inside)) for place in places]
