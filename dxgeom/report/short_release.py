@@ -23,6 +23,7 @@ from dxgeom.wording.numbers import amount, answer_and_bar, counted, ends_outward
 
 _ALL: Final = "--all"
 _MOST_NOTES: Final = 3
+_LONGEST: Final = 8
 _NEAR: Final = 1e-6
 _ONE_ROW: Final = "▲ Each person was taken to have one row."
 _PUBLIC: Final = "How many they are is told exactly, of a filtered table too."
@@ -144,10 +145,19 @@ def _spent(released: Release[Any]) -> str:
     if released.rehearsal:
         return f"Nothing was spent: a release would have spent {plain(released.spent)} of the budget of {budget}."
     squares = "" if account.privacy_measure == PURE else " Squares of spends add up."
-    left = f"{plain(released.remaining)} is left."
+    left = f"{_left(released.remaining)} is left."
     if released.repeated:
         return f"As it was at {released.time}: nothing was spent again. {left}{squares}"
     return f"Spent {plain(released.spent)} of the budget of {budget}; {left}{squares}"
+
+
+def _left(remaining: Fraction) -> str:
+    """Rounded down where it has very many digits: what is named can be spent."""
+    exact = plain(remaining)
+    if len(exact) <= _LONGEST:
+        return exact
+    step = Fraction(10) ** (math.floor(math.log10(remaining)) - 3)
+    return f"{plain(remaining // step * step)} and a little more"
 
 
 def _by_rule(policy: Policy | None, spend: Fraction, rest: str) -> Iterator[str]:

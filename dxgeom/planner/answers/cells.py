@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.numeric.columns import Column, Columns, plain_columns
 
 EVERYBODY: Final = "all records"
-LABEL: Final = "label"
-"""The column of what readers see answers called."""
+_LABEL: Final = "label"
 _AT_ONCE: Final = 1 << 18
 """About so many cells are laid out at a time."""
 
@@ -71,12 +70,22 @@ class CellTable:
         """A row for each cell: its columns' values, the count, its interval and error."""
         named = zip(self.titles, self.places, self.words, strict=True)
         columns = {title: [words[place] for place in places.tolist()] for title, places, words in named}
-        return {**columns, **plain_columns(self.bars), **({LABEL: self.labels} if self.called else {})}
+        return {**columns, **plain_columns(self.bars)}
+
+    @property
+    def whole(self) -> dict[str, list[Any]]:
+        """The same with what readers see the cells called, where that is anything else."""
+        return with_label(self.columns, self.labels) if self.called else self.columns
 
     @property
     def labels(self) -> list[str]:
         """What readers see each cell called."""
         return [", ".join(words) or EVERYBODY for words in itertools.product(*(self.called or self.words))]
+
+
+def with_label(columns: dict[str, list[Any]], labels: list[str]) -> dict[str, list[Any]]:
+    """With a last column of what readers see answers called; an attribute may be called "label", too."""
+    return {**columns, _LABEL if _LABEL not in columns else f"{_LABEL} shown": labels}
 
 
 def rows_of(tables: Sequence[CellTable], at_once: int = _AT_ONCE) -> Iterator[dict[str, Any]]:
@@ -118,7 +127,7 @@ def _rows(
     named = {bar: "count" if bar == "value" else bar for bar in bars[0]}
     found |= {title: np.concatenate([one[bar] for one in bars]) for bar, title in named.items()}
     labelled = any(one.called for one in tables)
-    return found | ({LABEL: [label for one in some for label in one.labels]} if labelled else {})
+    return found | ({_LABEL: [label for one in some for label in one.labels]} if labelled else {})
 
 
 def joined(batches: Sequence[Columns]) -> dict[str, Column]:

@@ -55,6 +55,9 @@ class AnswersInParts(ShownAnswers, ABC, Generic[Asked, Answered]):
     spent: Fraction
     records: int | None
 
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        return self.whole(level, query, joint=joint)  # columns may be called as people please
+
     @property
     def names(self) -> tuple[str, ...]:
         """What each table, or box, is called."""
@@ -132,9 +135,6 @@ class MarginalAnswers(AnswersInParts[MarginalQueries, NoisyTables]):
             for place, (own, width, error) in enumerate(each)
         ]
 
-    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
-        return self.whole(level, query, joint=joint)  # columns may be called as people please
-
     def whole(
         self,
         level: float = 0.95,
@@ -152,7 +152,7 @@ class MarginalAnswers(AnswersInParts[MarginalQueries, NoisyTables]):
         tables = self.cells(level, labels)
         if query is None and len(tables) > 1:
             return joined([*rows_of(tables)])
-        return tables[0 if query is None else self.queries.table(query)].columns
+        return tables[0 if query is None else self.queries.table(query)].whole
 
     def batches(
         self, level: float = 0.95, *, joint: bool = False, labels: PolicyLabels | None = None
@@ -251,7 +251,7 @@ class BoxAnswers(AnswersInParts[BoxQueries, tuple[float, ...]]):
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         self.require_joint(joint=joint)
-        table = plain_columns(self.columns(level))
+        table = plain_columns(self.whole(level))
         rows = [dict(zip(table, row, strict=True)) for row in islice(zip(*table.values(), strict=True), _MOST_BOXES)]
         if self.queries.count > _MOST_BOXES:
             return {"boxes": None, "first": rows[:_FIRST], "count": self.queries.count, "level": float(level)}

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.columns import Columns
-from dxgeom.planner.answers.cells import LABEL
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.tables import of_query, part_of, with_labels
 from dxgeom.planner.unknown import Unknown
@@ -145,8 +144,8 @@ class ShownAnswers(Displayed, ABC):
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         """A row for each answer: see :meth:`dxgeom.Release.to_arrow`. Raises: UnsupportedCombination."""
-        found = self.whole(level, query, joint=joint)
-        return {title: cells for title, cells in found.items() if title not in ("exact", LABEL)}
+        found = part_of(of_query(self.as_dict(level, joint=joint), query)).columns or {}
+        return {title: cells for title, cells in found.items() if title != "exact"}
 
     def whole(
         self,

@@ -17,7 +17,7 @@ import numpy as np
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.columns import plain_columns
-from dxgeom.planner.answers.cells import EVERYBODY, LABEL, CellTable, joined, rows_of
+from dxgeom.planner.answers.cells import EVERYBODY, CellTable, joined, rows_of, with_label
 from dxgeom.universe.wording import did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class AnswerTable:
     ``heading``: what a row is; ``answer``: what its value is. ``columns``: by name, as a CSV file has them: what comes
     before ``value`` names a row; ``low`` and ``high`` are None where nothing is known. ``level``, ``manner``: how often
     bars hold the truth, and in words what else holds of them. ``before``, ``beside``: further columns that people are
-    shown, left and right of it.
+    shown, left and right of it. ``labels``: what readers see the answers called, where that is anything else.
     """
 
     heading: str
@@ -55,6 +55,7 @@ class AnswerTable:
     manner: str = ""
     before: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    labels: list[str] = field(default_factory=list, repr=False)
 
     @property
     def rows(self) -> int:
@@ -73,7 +74,7 @@ class AnswerTable:
     @property
     def called(self) -> list[str]:
         """What readers see the answers called."""
-        return self.columns.get(LABEL) or self.names
+        return self.labels or self.names
 
     def cells(self, column: str) -> list[Any]:
         """A column, None in each row where there is none."""
@@ -102,6 +103,13 @@ class AnswerPart:
     @cached_property
     def whole(self) -> Listed | None:
         """All of it as one table, as files have it; None where it was not written out."""
+        if self.cells or not self.columns or not any(table.labels for table in self.tables):
+            return self.columns
+        return with_label(self.columns, [called for table in self.tables for called in table.called])
+
+    @cached_property
+    def columns(self) -> Listed | None:
+        """The same without what readers see answers called, but for cells of whole tables."""
         if self.cells:
             return plain_columns(joined([*rows_of(self.cells)]))
         titles = dict.fromkeys(title for table in self.tables for title in table.columns if title != "within")
@@ -226,18 +234,18 @@ def _listed(document: Json) -> Iterator[AnswerTable]:
     manner = " at once, proved" if "bounds" in document else " at once" if document.get("joint") else ""
     each = (*rows, *ratios)
     labelled = any("label" in row for row in each)
-    groups = _groups(each, ("query", "name", *BARS, "bias", "unit", *([LABEL] if labelled else [])))
+    groups = _groups(each, ("query", "name", *BARS, "bias", "unit"))
     known = [one for one in ("rmse", "bias", "unit", "exact") if any(one in row for row in each)]
     known = ["rmse", *known] if ratios and "rmse" not in known else known
     for heading, answer, several in (("query", "answer", rows), ("ratio", "value", ratios)):
         columns: Listed = {column: [row[column] for row in several] for column in ("query", "name")}
         columns |= {called: [row.get("group", {}).get(title) for row in several] for title, called in groups.items()}
         columns |= {column: [_cell(row, column) for row in several] for column in (*BARS[:3], *known)}
-        columns |= {LABEL: [row.get("label", row["name"]) for row in several]} if labelled else {}
+        labels = [row.get("label", row["name"]) for row in several] if labelled else []
         columns |= {"within": [row["parts"] for row in several]} if several is ratios else {}
         if several or several is rows:
             beside = ("within",) if several is ratios else ()
-            yield AnswerTable(heading, columns, answer, float(document["level"]), manner, beside=beside)
+            yield AnswerTable(heading, columns, answer, float(document["level"]), manner, beside=beside, labels=labels)
 
 
 def _groups(rows: Sequence[Json], own: Sequence[str]) -> dict[str, str]:
@@ -286,15 +294,14 @@ def _or_infinite(end: Any, sign: int) -> float:
 
 def _quantiles(document: Json) -> Iterator[AnswerTable]:
     rows = document["quantiles"]
-    groups = _groups(rows, ("query", "name", "at", "value", "rank", "of", LABEL))
+    groups = _groups(rows, ("query", "name", "at", "value", "rank", "of"))
     labelled = any(row["value"] == row["label"] for row in rows)
     columns: Listed = {"query": [row.get("query", row["name"]) for row in rows], "name": [row["name"] for row in rows]}
     columns |= {called: [row.get("group", {}).get(title) for row in rows] for title, called in groups.items()}
     columns |= {"at": [row.get("at") for row in rows], "value": [row["label" if labelled else "value"] for row in rows]}
     columns |= {column: [row.get(column) for row in rows] for column in ("rank", "of")}
-    if any("name_label" in row for row in rows):
-        columns |= {LABEL: [row.get("name_label", row["name"]) for row in rows]}
-    yield AnswerTable("quantile", columns, "value", beside=("rank",))
+    called = [row.get("name_label", row["name"]) for row in rows] if any("name_label" in row for row in rows) else []
+    yield AnswerTable("quantile", columns, "value", beside=("rank",), labels=called)
 
 
 def _cell_tables(document: Json) -> Iterator[CellTable]:
@@ -313,7 +320,10 @@ def _cell_tables(document: Json) -> Iterator[CellTable]:
 
 def _cross_tables(document: Json) -> Iterator[AnswerTable]:
     level = float(document["level"])
-    return (AnswerTable(", ".join(one.titles), one.columns, "count", level) for one in _cell_tables(document))
+    return (
+        AnswerTable(", ".join(one.titles), one.columns, "count", level, labels=one.labels if one.called else [])
+        for one in _cell_tables(document)
+    )
 
 
 def _summary(document: Json) -> AnswerTable:

@@ -234,3 +234,32 @@ def test_rules_and_people_are_called_by_their_own_words_and_answers_in_json_have
     assert is_valid(document, release_schema())
     text = CliRunner().invoke(app, [*map(str, words[:-2])]).stdout
     assert "2 residents" in text and "Women and men" in text
+
+
+CALLED_LABEL = """policy: p
+universe: {attributes: {label: [a, b], sex: {values: [m, f], labels: {m: Men}}}}
+rules: [{change: [label, sex], epsilon: 1}]
+"""
+
+
+@pytest.mark.parametrize("query", ["{count: true, by: [label, sex]}", "{marginals: [[label, sex]]}"])
+def test_an_attribute_may_be_called_label(query):
+    policy = dx.parse_policy(CALLED_LABEL)
+    rows = {"label": ["a", "b"], "sex": ["m", "f"]}
+    plan = dx.plan(policy.compile(), dx.parse_queries(f"queries: [{query}]", policy))
+    release = plan.release(rows, ledger=":memory:", spend=1, insecure_test_seed=1)
+    assert release.to_arrow()["label"].to_pylist() == ["a", "a", "b", "b"]
+    whole = release.answer.whole(labels=policy.labels)
+    assert list(whole["label"]) == ["a", "a", "b", "b"]
+    assert [name.rpartition(", ")[2] for name in whole["label shown"]] == ["Men", "sex=f"] * 2
+
+
+def test_an_attribute_of_whole_tables_may_be_called_label():
+    policy = dx.parse_policy(CALLED_LABEL)
+    queries = dx.universe.MarginalQueries.of(policy.universe, [("label", "sex")])
+    release = dx.plan(policy.compile(), queries).release(
+        {"label": ["a", "b"], "sex": ["m", "f"]}, ledger=":memory:", spend=1, insecure_test_seed=1
+    )
+    whole = release.answer.whole(labels=policy.labels)
+    assert [list(whole[title]) for title in ("label", "sex")] == [["a", "a", "b", "b"], ["m", "f", "m", "f"]]
+    assert whole["label shown"] == ["a, Men", "a, f", "b, Men", "b, f"]
