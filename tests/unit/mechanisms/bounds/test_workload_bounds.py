@@ -87,6 +87,15 @@ def test_what_no_change_moves_adds_nothing(rules, times):
     assert both <= least
 
 
+def test_no_record_is_no_value_that_is_as_near_as_others():
+    """It is a row of its own in matrices, where records come and go."""
+    rules = [{"presence": True, "epsilon": 3}, {"change": "a", "epsilon": "0.1"}]
+    universe = {"attributes": {"a": {"range": [0, 4], "step": 1}}}
+    own = dx.Policy.from_dict({"policy": "p", "privacy": "concentrated", "universe": universe, "rules": rules})
+    queries = dx.LinearQueries.from_matrix(["total"], np.ones((1, 5), dtype=np.int64), own.universe)
+    assert 0.11 < weighed(own.compile(), queries).bound(1e9) <= 1 / 9
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(RULES)), st.sampled_from(["products", "any weights"]))
 def test_bounds_of_random_weights_hold(seed, rules, kind):
