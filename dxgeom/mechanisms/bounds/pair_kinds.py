@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -58,7 +59,8 @@ def pair_kinds(
     far = inner.epsilon if isinstance(inner, DiscreteMetric | CapMetric) and presence is None else None
     if far is not None:
         found.append(PairKind(None, True, _inverse(far)))
-    if axes is None:
+    # Where no record is one more value, constants of values say nothing of it.
+    if axes is None or math.prod(shape) != inner.size:
         return found
     try:
         most = joint_distance_bounds_of(metric, shape, dict(zip(axes, classes, strict=True))).most

@@ -85,7 +85,8 @@ class WeighedBlock:
         found = self.product_without(number, None)
         if kind.centred and kind.moved is None and not self.block.contrasts:
             mean = self._mean()
-            found -= np.outer(mean, mean) * (2 * float(kind.inverse))
+            whole = math.prod(math.fsum(self.weights.records[place]) for place in self._places)
+            found -= np.outer(mean, mean) * (2 * float(kind.inverse) / whole)
         return found
 
     def product_without(self, number: int, left_out: int | None) -> Floats:
@@ -105,8 +106,10 @@ class WeighedBlock:
         if kind.listed:
             change = factor[:, kind.first] - factor[:, kind.second]
             return np.asarray((change * (self.weights.listed[number] * kind.inverse)) @ change.T)
-        mean = factor @ self.weights.records[kind.moved or 0]
-        return np.asarray(self._moments[kind.moved or 0] - np.outer(mean, mean))
+        weights = self.weights.records[kind.moved or 0]
+        mean = factor @ weights
+        # They add up to less than one, and of what is constant nothing may be left.
+        return np.asarray(self._moments[kind.moved or 0] - np.outer(mean, mean) / math.fsum(weights))
 
     def _scale(self, kind: PairKind) -> float:
         if kind.moved is not None:

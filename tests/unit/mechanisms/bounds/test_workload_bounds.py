@@ -72,6 +72,30 @@ def test_no_bound_is_above_the_optimum_and_it_is_near(rules, kind):
     assert bound >= 0.6 * best or kind == "any weights"
 
 
+@pytest.mark.parametrize("times", [1, 10**3, 10**6, 10**9])
+@pytest.mark.parametrize("rules", ["attributes", "whole records"])
+def test_what_no_change_moves_adds_nothing(rules, times):
+    """A total, however heavy, beside one count."""
+    own = policy(RULES[rules])
+    matrix = np.zeros((2, 12), dtype=np.int64)
+    matrix[0], matrix[1, 0] = times, 1
+    metric = own.compile()
+    alone = weighed(metric, dx.LinearQueries.from_matrix(["count"], matrix[1:], own.universe)).bound(2e9)
+    both = weighed(metric, dx.LinearQueries.from_matrix(["total", "count"], matrix, own.universe)).bound(2e9)
+    least = min(float(rule["epsilon"]) for rule in RULES[rules]) ** -2
+    assert alone <= least
+    assert both <= least
+
+
+def test_no_record_is_no_value_that_is_as_near_as_others():
+    """It is a row of its own in matrices, where records come and go."""
+    rules = [{"presence": True, "epsilon": 3}, {"change": "a", "epsilon": "0.1"}]
+    universe = {"attributes": {"a": {"range": [0, 4], "step": 1}}}
+    own = dx.Policy.from_dict({"policy": "p", "privacy": "concentrated", "universe": universe, "rules": rules})
+    queries = dx.LinearQueries.from_matrix(["total"], np.ones((1, 5), dtype=np.int64), own.universe)
+    assert 0.11 < weighed(own.compile(), queries).bound(1e9) <= 1 / 9
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(RULES)), st.sampled_from(["products", "any weights"]))
 def test_bounds_of_random_weights_hold(seed, rules, kind):
