@@ -211,7 +211,7 @@ class ToeplitzNormals(NormalsOfTables):
         found = [arb(one) / (ONE**2 * 2**_PLACES) for one in product] + [arb(0)] * (size - len(product))
         loose = widest * arb(most) / ONE**2
         share = arb(off) / ONE**3
-        loose += (max(abs(one) for one in found) + loose) * share / (1 - share)
+        loose += (max(abs(one).upper() for one in found) + loose) * share / (1 - share)
         around = arb(0, loose.abs_upper())
         return [one + around for one in found]
 
