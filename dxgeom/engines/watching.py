@@ -107,7 +107,7 @@ def _of_libraries() -> tuple[type[Exception], ...]:
 @contextmanager
 def muted(quiet: bool, *, secret: bool = False) -> Iterator[None]:
     """Where it is quiet, whatever is wrong with data is said in one sentence that depends on none of them; where how
-    many rows somebody has, or whether any, is ``secret``, no line of the table is named."""
+    many rows somebody has, or whether any, is ``secret``, errors of how the table is written name no line of it."""
     try:
         yield
     except DataError as error:
