@@ -357,12 +357,16 @@ _VECTORS_AT_ONCE: Final = 512
 def require_along_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
     """That every move is hidden, of which all changes are made; in a sentence. Raises: CertificateRefused, TooLarge."""
     vectors, axis, codes = _OfTotals(noisy), noisy[0].block.axes[0], noisy[0].block.merged
-    for pairs in moves.along(axis):
-        vectors.require(codes[axis][pairs.first], codes[axis][pairs.second], pairs.bound)
-    values = np.arange(vectors.size)
-    for places, distance in moves.together:
-        for value in values.tolist() if axis in places else ():
-            vectors.require(values, np.full_like(values, value), np.full(len(values), round_down(distance)))
+    alike = [distance for places, distance in moves.together if axis in places]
+    part, values = moves.parts[axis], np.arange(vectors.size)
+    if isinstance(part, DiscreteMetric):
+        # Of any two values as much is hidden, so of any two totals.
+        alike.append(part.epsilon)
+    else:
+        for pairs in moves.along(axis):
+            vectors.require(codes[axis][pairs.first], codes[axis][pairs.second], pairs.bound)
+    for value in values.tolist() if alike else ():
+        vectors.require(values[:value], np.full(value, value), np.full(value, round_down(min(alike))))
     if moves.presence is not None:
         vectors.require(values, None, np.full(len(values), round_down(moves.presence)))
     return "every move along the attribute of the totals is hidden, no other moves them: so is every change"
