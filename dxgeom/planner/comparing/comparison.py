@@ -226,7 +226,7 @@ class CandidateComparison:
         if name in names(Kind.CHANGED_QUERIES) and records is not None:
             worth = WORTH_A_SEARCH if shared.options.quick else WORTH_A_BIAS
             require_something_to_save(shared.sensitivity, records, worth)
-        if name in names(Kind.BOXES) and self._least < np.inf:
+        if shared.options.quick and name in names(Kind.BOXES) and self._least < np.inf:
             begun, title = shared.objective.loss(shared.in_boxes.beginning) / self._least, shared.objective.title
             if begun > PROMISING_BEGINNING:
                 raise TooLarge(f"its search would begin at {begun:.3g} times the least {title} found")
