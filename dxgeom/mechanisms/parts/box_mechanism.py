@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,9 +81,43 @@ MOST_CELLS: Final = 1 << 26
 _BITS: Final = 61
 
 
+class BoxedCounts(LatticeNoise[tuple[float, ...]], ABC):
+    """Noise of which counts in boxes are made, one number for each."""
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def boxes(self) -> BoxQueries:
+            """What is asked."""
+
+    @cached_property
+    def merged(self) -> BoxQueries:
+        """The boxes over the values that they tell apart, which ``factors`` measure."""
+        return self.boxes.merged
+
+    @cached_property
+    def queries(self) -> MarginalQueries:
+        """The tables that are read."""
+        return self.merged.tables_read
+
+    @property
+    def codes(self) -> Mapping[int, NDArray[np.int64]]:
+        return {one.axis: one.codes for one in self.merged.columns}
+
+    def encode_answer(self, answer: tuple[float, ...]) -> Any:
+        return list(answer)
+
+    def decode_answer(self, stored: Any) -> tuple[float, ...]:
+        return tuple(stored)
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        """As kept a number for each box; as shown three, and its error."""
+        return 5 * (FLOAT_BYTES + 8) * self.boxes.count + 4096
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class BoxMechanism(LatticeNoise[tuple[float, ...]]):
+class BoxMechanism(BoxedCounts):
     """Counts in boxes, with noise of ``scales`` in the blocks that ``factors`` measure.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{s·d(i, j)} at spend s, for
@@ -124,16 +159,6 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     def question(self) -> BoxQuestion:
         """What is asked and promised: from the metric itself, whatever anybody says."""
         return BoxQuestion(self.merged, self.factors, promised_of(self.metric, self.merged, self.factors), self.normal)
-
-    @cached_property
-    def merged(self) -> BoxQueries:
-        """The boxes over the values that they tell apart, which ``factors`` measure."""
-        return self.boxes.merged
-
-    @cached_property
-    def queries(self) -> MarginalQueries:
-        """The tables that are read."""
-        return self.merged.tables_read
 
     @cached_property
     def fingerprint(self) -> str:
@@ -182,10 +207,6 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
     @property
     def trees(self) -> tuple[tuple[int, ...], ...]:
         return tuple(one.radices if isinstance(one, Tree) else () for one in self.factors)
-
-    @property
-    def codes(self) -> Mapping[int, NDArray[np.int64]]:
-        return {one.axis: one.codes for one in self.merged.columns}
 
     def sums_of(self, number: int) -> Mapping[int, Summing]:
         levels = enumerate(zip(self.factors, self.question.blocks[number], strict=True))
@@ -276,13 +297,3 @@ class BoxMechanism(LatticeNoise[tuple[float, ...]]):
         if whole is None:
             return np.zeros([self.merged.sizes[place] + 1 for place in columns])
         return whole
-
-    def encode_answer(self, answer: tuple[float, ...]) -> Any:
-        return list(answer)
-
-    def decode_answer(self, stored: Any) -> tuple[float, ...]:
-        return tuple(stored)
-
-    def answer_bytes(self, spend: Fraction) -> int:
-        """As kept a number for each box; as shown three, and its error."""
-        return 5 * (FLOAT_BYTES + 8) * self.boxes.count + 4096

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.contract.mechanism import FLOAT_BYTES
 from dxgeom.mechanisms.contract.readers import CountedTables, require_own_records
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import IntegerMixing, RunningTotals, Summing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.parts.box_mechanism import BoxedCounts
 from dxgeom.mechanisms.parts.box_scales import line_gaps, promised_of
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
-from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM, LatticeNoise
+from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy
 from dxgeom.metrics.verification import VerifiedMetric
@@ -27,7 +27,6 @@ from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.privacy.measures import require_for_normal_noise
 from dxgeom.universe.workloads.box_queries import BoxQueries
-from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 TOEPLITZ: Final = "toeplitz-gaussian"
 _BITS: Final = 61
@@ -52,7 +51,7 @@ def line_bounds(metric: VerifiedMetric, merged: BoxQueries) -> LineBounds:
 
 @final
 @dataclass(frozen=True, eq=False)
-class ToeplitzMechanism(LatticeNoise[tuple[float, ...]]):
+class ToeplitzMechanism(BoxedCounts):
     """Counts of intervals of one attribute: noise of ``strategy``, times the one of ``scales``, in its running totals.
 
     Every count is a difference of two.
@@ -98,16 +97,6 @@ class ToeplitzMechanism(LatticeNoise[tuple[float, ...]]):
         return True
 
     @cached_property
-    def merged(self) -> BoxQueries:
-        """The boxes over the values that they tell apart."""
-        return self.boxes.merged
-
-    @cached_property
-    def queries(self) -> MarginalQueries:
-        """The tables that are read: those of the attribute, and of all records where a box is of these."""
-        return self.merged.tables_read
-
-    @cached_property
     def fingerprint(self) -> str:
         own = self.strategy.size, float(self.strategy.theta), self.strategy.window, self.strategy.scaled
         asked = self.name, self.metric.fingerprint, self.boxes.fingerprint
@@ -126,10 +115,6 @@ class ToeplitzMechanism(LatticeNoise[tuple[float, ...]]):
     @property
     def noisy(self) -> Sequence[int]:
         return (0,)
-
-    @property
-    def codes(self) -> Mapping[int, NDArray[np.int64]]:
-        return {one.axis: one.codes for one in self.merged.columns}
 
     def sums_of(self, number: int) -> Mapping[int, Summing]:
         return {0: RunningTotals(self.strategy.size)}
@@ -163,16 +148,6 @@ class ToeplitzMechanism(LatticeNoise[tuple[float, ...]]):
         found = self.with_noise(0, data, noise[0]) * (float(self.step) / self.shares)
         totals = np.append(0.0, np.asarray(found, dtype=np.float64))
         return tuple((totals[self.merged.upper[:, 0]] - totals[self.merged.lower[:, 0]]).tolist())
-
-    def encode_answer(self, answer: tuple[float, ...]) -> Any:
-        return list(answer)
-
-    def decode_answer(self, stored: Any) -> tuple[float, ...]:
-        return tuple(stored)
-
-    def answer_bytes(self, spend: Fraction) -> int:
-        """As kept a number for each box; as shown three, and its error."""
-        return 5 * (FLOAT_BYTES + 8) * self.boxes.count + 4096
 
 
 def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> AdditiveMechanism:

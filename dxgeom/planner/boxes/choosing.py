@@ -16,7 +16,7 @@ from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.kinds import registry
 from dxgeom.mechanisms.contract.readers import require_own_records
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
-from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism
+from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxedCounts, BoxMechanism
 from dxgeom.mechanisms.parts.box_scales import (
     BoxQuestion,
     best_scales,
@@ -63,7 +63,7 @@ def plan_boxes(
     queries = with_aims(queries, wish)
     worst = counts_worst(queries, wish.objective)
     require_own_records(metric, queries.universe)
-    built: dict[str, BoxMechanism | ToeplitzMechanism] = {}
+    built: dict[str, BoxedCounts] = {}
     pressed: NDArray[np.float64] | None = None
     for kind in _kinds(metric, wish.mechanism):
         if kind != TOEPLITZ:
@@ -92,7 +92,7 @@ def boxes_of_scales(
     """
     require_own_records(metric, queries.universe)
     _kinds(metric, mechanism)
-    built: BoxMechanism | ToeplitzMechanism
+    built: BoxedCounts
     if isinstance(factors, ToeplitzStrategy):
         built = ToeplitzMechanism(mechanism, metric, queries, factors, scales)
     else:
@@ -108,7 +108,7 @@ def _with_bound(plan: Plan, losses: dict[str, float], worst: bool, pressed: NDAr
     return replace(plan, decided=TriedNoise(objective, losses, bound))
 
 
-def loss_of(mechanism: BoxMechanism | ToeplitzMechanism, worst: bool) -> float:
+def loss_of(mechanism: BoxedCounts, worst: bool) -> float:
     """The total of all squared errors at spend 1, each times its cost, or the worst of them."""
     errors = mechanism.variances * mechanism.merged.costs
     return float(errors.max() if worst else errors.sum())
@@ -117,7 +117,7 @@ def loss_of(mechanism: BoxMechanism | ToeplitzMechanism, worst: bool) -> float:
 def bound_on_boxes(
     metric: VerifiedMetric,
     queries: BoxQueries,
-    mechanism: BoxMechanism | ToeplitzMechanism,
+    mechanism: BoxedCounts,
     objective: Aim,
     pressed: Any,
 ) -> float:
