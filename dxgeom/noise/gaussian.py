@@ -19,6 +19,7 @@ from dxgeom.numeric.randomness import Randomness
 _SMALLEST_EXPONENTIAL = 2.0**-40
 _SMALLEST_WORD = 2**30
 """Of a smaller one, which has a chance of 2⁻³⁴, float64 does not bound the logarithm closely."""
+_AT_ONCE = 1 << 12
 
 
 class Normals(NamedTuple):
@@ -112,7 +113,11 @@ class GaussianNoise(NormalLaw):
         return float(np.abs(self.body.axes).sum(axis=1).max()) * math.sqrt(2)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
-        return np.asarray(generator.standard_normal((count, self.dimension)) @ self.body.axes.T)
+        found = np.empty((count, self.dimension))
+        for start in range(0, count, _AT_ONCE):  # what lies in the cache is drawn and mixed there
+            rows = found[start : start + _AT_ONCE]
+            np.matmul(generator.standard_normal(rows.shape), self.body.axes.T, out=rows)
+        return found
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         size = self.dimension

@@ -20,9 +20,10 @@ from dxgeom.universe.numbers.value_rounding import ValueRounding
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.weight_table import MOST_WEIGHTS, WeightTable, each_alone
+from dxgeom.universe.weight_table import MOST_WEIGHTS, WeightTable
 from dxgeom.universe.weight_tables import over_universe
 from dxgeom.universe.wording import shown
+from dxgeom.universe.workloads.groups import AnswerOrigin
 
 _MIXED: Final = "quantiles are drawn among values, the others get noise: a file asks for the ones or the others"
 _MOST_COMPARED: Final = 1 << 24
@@ -95,6 +96,27 @@ def _check_names(read: list[tuple[Node, AskedQueries | AskedQuantiles]], mistake
             advice = "remove one of them, or give one a 'name'"
             mistakes.add("DX203", entry.span, f"there are two queries called {shown(again)}", advice)
         seen.update(names)
+    _check_labels(read, mistakes)
+
+
+def _check_labels(read: list[tuple[Node, AskedQueries | AskedQuantiles]], mistakes: Mistakes) -> None:
+    """Readers see no name beside a label: what one query has instead of its name, no other is called."""
+    seen: dict[str, bool] = {}
+    for entry, one in read:
+        about = _about(one)
+        title = about.called(about.query)
+        if title in seen and (about.label or seen[title]):
+            message = f"readers would see two queries called {shown(title)}"
+            mistakes.add("DX203", entry.span, message, "give one of them another 'label'")
+        seen[title] = seen.get(title, False) or bool(about.label)
+
+
+def _about(queries: AskedQueries | AskedQuantiles) -> AnswerOrigin:
+    """What a query is called, and what readers see it called."""
+    if isinstance(queries, AskedQuantiles):
+        return AnswerOrigin(queries.name, label=queries.label)
+    asks = queries.ratios[0].asks if queries.ratios else None
+    return asks or (queries.origins[0] if queries.origins else AnswerOrigin(queries.names[0]))
 
 
 def _names_of(queries: AskedQueries | AskedQuantiles) -> tuple[str, ...]:
@@ -175,13 +197,10 @@ def rounding_of_each(workloads: list[AskedQueries]) -> tuple[ValueRounding, ...]
     return tuple(found)
 
 
-def _who_counts(table: WeightTable, *, whole: bool = False) -> Iterator[object]:
+def _who_counts(table: WeightTable, *, whole: bool = False) -> tuple[object, ...]:
     """For each query of a table, what it has in common with others that count the same records; nothing for a table of
     very many weights, unless that is ``whole``."""
-    if not whole and len(table.queries) * table.cells > _MOST_COMPARED:
-        return
-    for one in each_alone(table):
-        yield one.axes, *(own.tobytes() for own in one.classes), one.weights.tobytes()
+    return table.meanings if whole or len(table.queries) * table.cells <= _MOST_COMPARED else ()
 
 
 def _meanings(workload: AskedQueries, *, whole: bool = False) -> Iterator[tuple[Fraction, object, ValueRounding]]:

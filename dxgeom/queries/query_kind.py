@@ -34,6 +34,12 @@ def _word(value: Any) -> str:
     return value
 
 
+def _label(value: Any) -> str:
+    if not _word(value).strip():
+        raise PydanticCustomError("DX107", "'label' has no value", {"advice": "write one or remove the key"})
+    return str(value)
+
+
 def _bounds(value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list) or not value:
         raise PydanticCustomError("DX108", "'at' is a list of bounds, such as [18, 40, 65]")
@@ -67,7 +73,7 @@ Name: TypeAlias = Annotated[
 ]
 Label: TypeAlias = Annotated[
     str | None,
-    PlainValidator(_word),
+    PlainValidator(_label),
     WithJsonSchema(WORD),
     Field(description="What readers see the answer called in place of its name; it changes no fingerprint."),
 ]

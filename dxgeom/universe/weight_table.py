@@ -104,6 +104,12 @@ class WeightTable(Sealed):
         single = np.all((self.flat.sum(axis=1) == 1) & (self.flat.min(axis=1) >= 0))
         return np.asarray(self.flat.argmax(axis=1)) if single else None
 
+    @cached_property
+    def meanings(self) -> tuple[object, ...]:
+        """(k,): what each query has in common with all that weigh records alike, in whatever table."""
+        each = each_alone(self)
+        return tuple((one.axes, *(own.tobytes() for own in one.classes), one.weights.tobytes()) for one in each)
+
     @property
     def every_cell_once(self) -> bool:
         """Whether the queries are the cells of the table, each once: a marginal, of which a record is in one cell."""
@@ -247,7 +253,9 @@ def each_alone(table: WeightTable) -> Iterator[WeightTable]:
 
 
 def only(table: WeightTable, places: Sequence[int]) -> WeightTable:
-    """The queries at these rising places, as they were kept."""
+    """The queries at these rising places, as they were kept; of all of them the table itself."""
+    if np.array_equal(table.queries, np.arange(len(places))):
+        return table
     counted = None if table.counted is None else table.counted[list(places)]
     stated = None if table.dense is None else table.dense[list(places)]
     between = None if table.between is None else table.between[:, list(places)]

@@ -31,6 +31,8 @@ from dxgeom.numeric.sealed import cached_property
 SIMULATED = 1 << 19
 """Draws behind a simulated quantile, fewer where there are many queries."""
 _ENTRIES = 1 << 25
+_AT_ONCE: Final = 1 << 12
+"""Draws of all answers are mixed in the processor's cache."""
 _TAIL: Final = 16
 _FROM_TAIL: Final = 0.95 - 1e-9
 """The quantiles of higher levels, which most are, lie among the largest sixteenth of errors."""
@@ -71,6 +73,7 @@ def widening(
     return np.asarray(half_steps + drift + mechanism.biases + (0.0 if rounding is None else rounding))
 
 
+@lru_cache(maxsize=16)
 def _lattice_errors(
     mechanism: AdditiveMechanism, records: int | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -143,8 +146,12 @@ def _simulated_noise(mechanism: AdditiveMechanism) -> NDArray[np.float64]:
     law, mixing_matrix = mechanism.law, mechanism.float_mixing
     if law is None:
         return np.zeros((1, len(mixing_matrix)))
-    noise = law.simulate(_simulated_count(mechanism), np.random.default_rng(0)) @ mixing_matrix.T
-    return np.asarray(np.abs(noise, out=noise))
+    noise = law.simulate(_simulated_count(mechanism), np.random.default_rng(0))
+    found = np.empty((len(noise), len(mixing_matrix)))
+    for start in range(0, len(noise), _AT_ONCE):
+        rows = found[start : start + _AT_ONCE]
+        np.abs(np.matmul(noise[start : start + _AT_ONCE], mixing_matrix.T, out=rows), out=rows)
+    return found
 
 
 def _simulated_count(mechanism: AdditiveMechanism) -> int:

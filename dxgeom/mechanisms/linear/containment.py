@@ -427,7 +427,10 @@ def _carriers(rows: NDArray[np.int64], mixing: NDArray[Any]) -> NDArray[np.int64
     carriers = np.array([own[place] for place in range(mixing.shape[1])], dtype=np.int64)
     most, taken = max(int(np.abs(rows).max(initial=0)), 1), mixing.tolist()
     common = [math.lcm(*(share.denominator for share in shares)) for shares in taken]
-    parts = [[int(share * over) for share in shares] for shares, over in zip(taken, common, strict=True)]
+    parts = [
+        [share.numerator * (over // share.denominator) if share else 0 for share in shares]
+        for shares, over in zip(taken, common, strict=True)
+    ]
     fits = np.array([max(over, sum(map(abs, own))) * most < 2**52 for own, over in zip(parts, common, strict=True)])
     # Whole numbers below 2⁵³, all sums on the way among them, are exact in float64, whose products are fast.
     _require_follow(rows, carriers, parts, common, np.flatnonzero(fits), np.float64)

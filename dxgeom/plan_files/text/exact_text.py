@@ -68,7 +68,11 @@ def figure_of(text: Any, place: str) -> Fraction:
 
 def rationals_of(texts: Any, place: str) -> tuple[Fraction, ...]:
     """A list of rationals. Raises: Wrong."""
-    return tuple(rational_of(text, f"{place}[{number}]") for number, text in enumerate(list_of(texts, place)))
+    known: dict[Any, Fraction] = {}  # most entries of a matrix are 0, or one of a few others
+    for number, text in enumerate(list_of(texts, place)):
+        if not isinstance(text, str) or text not in known:
+            known[text] = rational_of(text, f"{place}[{number}]")
+    return tuple(known[text] for text in texts)
 
 
 def whole_of(number: Any, place: str, least: int = -LARGEST_WHOLE, most: int = LARGEST_WHOLE) -> int:

@@ -111,7 +111,7 @@ def _not_excluded(
     answers: LinearAnswers, above: NDArray[Any], below: NDArray[Any], level: float, rounding: NDArray[np.float64]
 ) -> list[Range]:
     """Fieller's set of two combinations, where rounding moves each answer so far."""
-    rows = np.array([[float(share) for share in row] for row in (above, below)])
+    rows = np.stack([above, below]).astype(np.float64)
     noise = CombinedNoise(answers.mechanism, answers.spent, rows, answers.records, rounding)
     if not np.all(np.isfinite(noise.beside)):
         return [EVERYTHING]
@@ -215,10 +215,10 @@ def _range_of(within: object) -> Range:
 
 
 def _coefficients(answers: LinearAnswers, combined: Combined) -> NDArray[Any]:
-    """(K,): exact coefficients."""
+    """(K,): exact coefficients, 0 itself where there is none: most are, and a whole number is quick to tell from 0."""
     require(combined, (str, Mapping), "combination", 'name an answer, or several as in {"women": 1, "men": -1}')
     shares: Mapping[str, int | Fraction] = {combined: 1} if isinstance(combined, str) else combined
-    row = np.array([Fraction(0)] * len(answers.names), dtype=object)
+    row = np.zeros(len(answers.names), dtype=object)
     for name, share in shares.items():
         if name not in answers.names:
             raise unknown_name("answer", name, answers.names)

@@ -278,9 +278,13 @@ class CandidateComparison:
                 shared.options.progress(f"{name}{self._work_in_words(name, shared)}")
 
     def _work_in_words(self, name: str, shared: CandidateBuilder) -> str:
-        """What it takes, known before it begins, and how many kinds of noise are done; all of it from sizes."""
+        """What it takes, known before it begins from sizes, what the best error is so far where all are of one unit,
+        and how many kinds of noise are done."""
         work = 0.0
         with suppress(*BUILD_ERRORS):
             work = WORK_OF[name](Sizes.of(shared.sensitivity)) if name in WORK_OF else 0.0
         takes = f", about {digits(work, 2)} multiplications" if work >= _FEW else ""
-        return f"{takes}; {len(self._results)} of {len(self.listed)} kinds of noise are done"
+        alike = shared.objective.factors is None and shared.objective.name != "max"
+        losses = [float(np.mean(one.per_query)) for one in self._results.values() if alike and one.per_query]
+        so_far = f"; rmse so far {digits(min(losses) ** 0.5, 2)} (spend 1)" if losses else ""
+        return f"{takes}{so_far}; {len(self._results)} of {len(self.listed)} kinds of noise are done"

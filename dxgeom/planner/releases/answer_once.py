@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -123,9 +123,17 @@ def release_as(
             )
 
         reserve = stored_bytes(made(blank, order.spend).as_dict(), order.mechanism, order.spend)
-        bought = buy(opened, file, order, found.data, reserve, lambda *one: made(*one).as_dict(), randomness)
+        stored: list[Release[New]] = []
+
+        def said(answer: Any, remaining: Fraction) -> Mapping[str, Any]:
+            stored.append(made(answer, remaining))
+            return stored[-1].as_dict()
+
+        bought = buy(opened, file, order, found.data, reserve, said, randomness)
     with failing_after_charge(bought.entry.number, file, stored=True):
-        shown = made(mechanism.finished(bought.answer), bought.entry.remaining)
+        finished = mechanism.finished(bought.answer)
+        # Its error bars are known from storing it; a function of the answer is shown otherwise than it was stored.
+        shown = stored[0] if stored and finished is bought.answer else made(finished, bought.entry.remaining)
     return replace(
         shown,
         receipt=bought.receipt,

@@ -225,3 +225,18 @@ def test_a_part_beyond_the_range_that_rounding_reaches_is_kept(monkeypatch):
     (only,) = ratios.ratio_of(answers, *plan.queries.names, 0.95, (0, 1.9)).parts
     assert only == pytest.approx((0, 1.1))
     assert ratios.ratio_of(answers, *plan.queries.names, 0.95, (1.2, 1.9)).parts == ((1.2, 1.9),), "nothing is known"
+
+
+def test_a_release_computes_its_ratios_before_the_charge_and_once_of_what_it_drew(monkeypatch):
+    counted = []
+
+    def told(answers, level):
+        counted.append(answers.exact_values)
+        return ratios.ratio_answers(answers, level)
+
+    monkeypatch.setattr("dxgeom.planner.answers.linear_answers.ratio_answers", told)
+    policy = dx.parse_policy("policy: p\nuniverse: {attributes: {a: [x, y]}}\nrules: [{change: a, epsilon: 1}]\n")
+    plan = dx.plan(policy.compile(), dx.parse_queries("queries:\n  - share: a == 'x'\n", policy))
+    released = plan.release(np.array([30, 12]), spend=1, ledger=":memory:")
+    assert released.as_dict()["ratios"]
+    assert counted == [(0,) * len(plan.queries.names), released.answer.exact_values]

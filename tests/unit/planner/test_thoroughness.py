@@ -107,3 +107,5 @@ def test_progress_is_told_every_candidate():
     said = [one for one in told if not one.startswith("hull: ")]
     assert [int(re.search(r"; (\d+) of 10 kinds of noise are done$", one)[1]) for one in said] == [*range(10)]
     assert next(one for one in said if one.startswith("box")).startswith("box, about 240,000 multiplications; ")
+    best = {re.search(r"; rmse so far (\S*) \(spend 1\); ", one)[1] for one in said[1:]}
+    assert best == {"1.4"}, "of Laplace noise of scale 1, whose rmse is √2, or of none less"
