@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
+from dxgeom.audit.bound_audit import BoundAgain, bound_again
 from dxgeom.audit.counted_blocks import (
     BITS,
     NoisyBlock,
@@ -178,10 +179,12 @@ _LARGEST_HISTOGRAM: Final = 1_000_000
 @final
 @dataclass(frozen=True)
 class PlanAudit:
-    """What was ``checked`` of a plan, and what was ``not_audited``, in sentences: of that nothing is said."""
+    """What was ``checked`` of a plan, and what was ``not_audited``, in sentences: of that nothing is said. ``bounds``:
+    how near it is to the best, where a second route tells."""
 
     checked: tuple[str, ...]
     not_audited: tuple[str, ...]
+    bounds: tuple[BoundAgain, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -205,8 +208,8 @@ def audit_plan(plan: Any) -> PlanAudit:
     Args: ``plan``: a plan, held against its own metric, or what ``dx.load_plan`` returns, held against the policy in
     the file, which is compiled for this.
     Guarantee: of what it has ``checked``, raises or is true: lengths *exactly*, or in balls; what is driven but for a
-    chance of p/2⁶¹ for p attributes, over randomness that is drawn now.
-    Raises: CertificateRefused for a plan that shows more than it may.
+    chance of p/2⁶¹ for p attributes, over randomness that is drawn now. Bounds are proved in whole numbers.
+    Raises: CertificateRefused for a plan that shows more than it may, or states a bound above its own loss.
     """
     require(plan, Plan, "plan", "give a plan, or what dx.load_plan returns")
     policy = plan.policy
@@ -221,7 +224,9 @@ def audit_plan(plan: Any) -> PlanAudit:
             checked += [f"{name}{line}" for line in lines]
     if policy is not None and not left:
         checked.append("distances are those of the policy in the file, compiled for this audit")
-    return PlanAudit(tuple(checked), tuple(left))
+    inside = plan.kind.inside(plan) or (plan,)
+    bounds = (bound_again(one, metric) for one in inside)
+    return PlanAudit(tuple(checked), tuple(left), tuple(one for one in bounds if one is not None))
 
 
 def _parts(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tuple[str, Mechanism[Any, Any]]]:

@@ -83,7 +83,8 @@ def plan(
 
     The release's own step from counts and noise to answers is driven with random numbers, the numbers that have the
     noise are counted anew, and what changes of a record shift them by is held against the policy's distances. A plan,
-    or a part of one, that there is no second route for is named, and the command ends with 1.
+    or a part of one, that there is no second route for is named, and the command ends with 1. How near noise on a list
+    of queries is to the best is said, by a bound that is found and proved anew.
 
     \b
     Example:
@@ -98,8 +99,10 @@ def plan(
         document = {"plan": str(planned), "verdict": found.verdict, "checked": list(found.checked)}
         checked = (f"checked  {line}" for line in found.checked)
         left = (f"not audited  {line}" for line in found.not_audited)
-        lines = [f"plan {planned}", f"verdict  {found.verdict}", *checked, *left]
-        print_either(output, {**document, "not_audited": list(found.not_audited)}, lines)
+        near = (f"how near  {one.in_words}" for one in found.bounds)
+        lines = [f"plan {planned}", f"verdict  {found.verdict}", *checked, *left, *near]
+        bounds = [{**one._asdict(), "gap": one.gap, "in_words": one.in_words} for one in found.bounds]
+        print_either(output, {**document, "not_audited": list(found.not_audited), "bounds": bounds}, lines)
         if not found.holds:
             raise typer.Exit(Outcome.REFUSED)
 

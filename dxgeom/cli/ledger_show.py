@@ -7,7 +7,7 @@ import json
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -23,7 +23,8 @@ from dxgeom.cli.ledgers import (
     receipt_text,
     state_of,
 )
-from dxgeom.cli.options import AllOption, TableFormat, TableFormatOption, require_shown
+from dxgeom.cli.options import AllOption, LevelOption, TableFormat, TableFormatOption, require_shown
+from dxgeom.cli.showing import Bars, EstimateOption, ShownEstimate, print_answer_table, print_release
 from dxgeom.cli.terminal import (
     begun_file,
     print_csv,
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
     from dxgeom.document.document import Document
     from dxgeom.ledger.history import History
     from dxgeom.planner.answers.tables import AnswerPart, Listed
+
+LEVEL: Final = 0.95
+PlanOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--plan", metavar="FILE", help="The plan file that the entry was released by.")
+]
 
 
 @cache
@@ -125,25 +131,33 @@ def show(
             help="Write the entry's synthetic records, or else its answers, to this new file: .csv or .parquet.",
         ),
     ] = None,
+    estimate: EstimateOption = None,
+    plan: PlanOption = None,
+    level: LevelOption = LEVEL,
     everything: AllOption = False,
     output: TableFormatOption = TableFormat.text,
 ) -> None:
     """Show a ledger's entries and what is left, or the answer of one entry again, at no cost.
 
     The ledger is verified first, and not changed. A charge without an answer counts as spent: its release was ended
-    between charge and answer, or is still running.
+    between charge and answer, or is still running. With --estimate and the plan that the entry was released by, its
+    answers are shown with estimates beside them.
 
     \b
     Example:
       dxgeom ledger show privacy.db
       dxgeom ledger show privacy.db --entry 3 --format csv
+      dxgeom ledger show privacy.db --entry 3 --plan plan.json --estimate auto
     """
     require_shown(output)
     with refusals(output, everything=everything):
         from dxgeom.ledger.history import read_answer, read_ledger
 
         history = read_ledger(ledger)
-        if target is not None:
+        if estimate is not None or plan is not None or level != LEVEL:
+            shown = ShownEstimate(estimate, False, False, False, output, Bars(level, False, everything))
+            _show_estimated(ledger, entry, plan, target, shown)
+        elif target is not None:
             _write(history, ledger, entry, target)
         elif entry is None:
             if output is TableFormat.text and not everything:
@@ -179,6 +193,32 @@ def _write(history: History, ledger: str, entry: int | None, target: Path) -> No
             write(lambda file: write_batches(iter([columns]), file, target.suffix))
     rows = len(next(iter(columns.values()), []))
     print_lines([f"{rows:,} {'records' if made else 'answers'} written to {target}"])
+
+
+def _show_estimated(
+    ledger: str, entry: int | None, plan: Path | None, target: Path | None, shown: ShownEstimate
+) -> None:
+    """The release of an entry again, with estimates beside its answers.
+
+    Raises: LedgerError, PlanError, UnsupportedCombination.
+    """
+    from dxgeom.plan_files.loading import load_plan
+
+    if entry is None or plan is None or shown.named is None or target is not None:
+        raise UnsupportedCombination(
+            "estimates are of one entry and made with the plan that it was released by: give --entry, --estimate and "
+            "--plan FILE; where nobody kept a file, 'dxgeom plan' with the same policy and queries writes it, "
+            "--output. They are printed, and not written by --output: take --format csv"
+        )
+    released = load_plan(plan).release_again(ledger, entry)
+    found = shown.of(released)
+    if shown.output is TableFormat.json:
+        document = released.as_dict(shown.bars.level)
+        print_json({"entry": entry, **document, **shown.document(found)})
+    elif shown.output is TableFormat.text:
+        print_release(released, shown.bars, found)
+    else:
+        print_answer_table(released, shown.bars, shown.output, found)
 
 
 _MOST_ENTRIES: Final = 12

@@ -27,6 +27,7 @@ from dxgeom.cli.options import (
     ThoroughOption,
     errors_of,
     spend_of,
+    table_of,
 )
 from dxgeom.cli.planning import is_thorough, planned, seek_bound
 from dxgeom.cli.terminal import (
@@ -68,7 +69,16 @@ TargetOption: TypeAlias = Annotated[
 DiffOption: TypeAlias = Annotated[
     bool, typer.Option("--diff", help="Take two plan files, old and new, and say in words what changed.")
 ]
-
+PublicTableOption: TypeAlias = Annotated[
+    Any,  # a path, or the URL of a table on a server
+    typer.Option(
+        "--public-table",
+        parser=table_of,
+        metavar="TABLE",
+        help="Try out on this table what estimates are worth. It has to be public already, such as that of an earlier "
+        "year: what is printed tells of it.",
+    ),
+]
 
 KeptBesideOption: TypeAlias = Annotated[
     str | None,
@@ -91,11 +101,12 @@ def plan(
     level: LevelOption = 0.95,
     target: TargetOption = None,
     ledger: KeptBesideOption = None,
+    public_table: PublicTableOption = None,
     diff: DiffOption = False,
     everything: AllOption = False,
     output: FormatOption = Format.text,
 ) -> None:
-    """Plan how to answer queries, and say how exact the answers will be. Reads no data and spends nothing.
+    """Plan how to answer queries, and say how exact the answers will be. Reads no private data and spends nothing.
 
     Prints what to expect of each answer, which are of no use and what would help, and how far from the best possible
     this is. With --all also every mechanism that was considered with its predicted error, and why one was chosen. Of
@@ -113,13 +124,16 @@ def plan(
             _print_differences(policy, queries[0], output)
             return
         if len(queries) > 1:
-            _refuse_for_several(mechanism, objective, target, diff, published, is_thorough(thorough, quick), ledger)
+            once = {"diff": diff, "published": published, "ledger": ledger is not None}
+            once |= {"public-table": public_table is not None, "thorough": is_thorough(thorough, quick)}
+            _refuse_for_several(mechanism, objective, target, once)
             _show_several(policy, queries, records, spend, errors_of(error), output)
             return
         said: dict[str, Any] = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
         said |= {"errors": errors_of(error), "published": published, "thorough": is_thorough(thorough, quick)}
         said |= {"ledger": ledger, "anew": True}
-        _plan_one(policy, queries[0], records, spend, said, level, target, _Shown(output, everything or published))
+        shown = _Shown(output, everything or published)
+        _plan_one(policy, queries[0], records, spend, said, level, target, public_table, shown)
 
 
 def _name_excess(spend: Fraction | None, policy: Policy, _: object = None) -> None:
@@ -165,6 +179,7 @@ def _plan_one(
     options: dict[str, Any],
     level: float,
     target: Path | None,
+    public_table: Any,
     shown: _Shown,
 ) -> None:
     if target is not None:
@@ -172,19 +187,23 @@ def _plan_one(
     chosen, compiled = planned(policy, queries, records, spend=spend, ready=partial(_name_excess, spend), **options)
     kept = {} if target is None else _saved(chosen, target, compiled, spend)
     seek_bound(chosen)
+    tried = None if public_table is None else chosen.simulate_estimate(str(public_table), spend=spend)
     if shown.output is Format.json or shown.everything:
-        _show(chosen.overview(spend, level), shown.output, kept)
+        said = {} if tried is None or shown.output is not Format.json else {"simulated_estimate": tried.as_dict()}
+        _show(chosen.overview(spend, level), shown.output, {**kept, **said})
     else:
         from dxgeom.report.short_plan import plan_screen
 
         print_screen(plan_screen(chosen, chosen.spend_of_figures(spend), level, compiled))
         print_lines([f"{name:<7} {said}" for name, said in kept.items()] or _next(policy, queries, compiled, spend))
+    if tried is not None and shown.output is not Format.json:
+        print_lines(["", tried.in_words])
     if chosen.interrupted is not None:
         print_error("interrupted; this is the best plan that was finished")
         raise typer.Exit(Outcome.INTERRUPTED)
 
 
-def _show(plan: PlanOverview, output: Format, kept: dict[str, str]) -> None:
+def _show(plan: PlanOverview, output: Format, kept: dict[str, Any]) -> None:
     """The plan, and the file that it was kept in."""
     if output is Format.json:
         print_json({**plan.document, **kept})
@@ -252,20 +271,15 @@ def _refuse_for_several(
     mechanism: str,
     objective: ObjectiveChoice,
     target: Path | None,
-    diff: bool,
-    published: bool,
-    thorough: bool,
-    ledger: str | None,
+    once: dict[str, bool],
 ) -> None:
-    """Raises: UnsupportedCombination for what is said of one plan."""
+    """Raises: UnsupportedCombination for what is said of one plan. Args: ``once``: further options, and whether each
+    was given."""
     said = {
         "mechanism": mechanism != "auto",
         "objective": objective is not ObjectiveChoice.balanced,
         "output": target is not None,
-        "diff": diff,
-        "published": published,
-        "thorough": thorough,
-        "ledger": ledger is not None,
+        **once,
     }
     for option in (name for name, given in said.items() if given):
         raise UnsupportedCombination(f"--{option} is about one plan: give one queries file")

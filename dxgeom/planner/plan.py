@@ -25,9 +25,12 @@ from dxgeom.planner.release import LEFT_OUT, EachTime, Release, Wanted
 from dxgeom.universe.people.people import public_number_in_words
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dxgeom.metrics.verification import VerifiedMetric
     from dxgeom.planner.candidates import CandidateResult
     from dxgeom.planner.estimates.worth import EstimateWorth
+    from dxgeom.planner.releases.simulated_estimates import SimulatedWorth
 
 
 @final
@@ -337,6 +340,16 @@ class Plan(Pictured):
         )
         return released if estimate is None else replace(released, estimated_as=estimate)
 
+    def release_again(self, ledger: str | Path, entry: int) -> Release[Any]:
+        """The release of a ledger's entry by this plan, as it was: for estimates, other intervals and other forms of
+        it. Reads no table, costs nothing, and leaves the ledger as it is.
+
+        Raises: LedgerError for an entry of another plan or policy, and for one without an answer.
+        """
+        from dxgeom.planner.releases.again import release_of_entry  # a plan alone needs no ledger
+
+        return release_of_entry(self, ledger, entry)
+
     def require_bars(self, level: float, spend: Amount, *, joint: bool = False) -> None:
         """Raises: UnsupportedCombination, before anything is charged, for intervals of a level that the answers will
         not have, or that will not hold at once."""
@@ -360,6 +373,28 @@ class Plan(Pictured):
         """
         require_records(records)
         return self.kind.estimate_worth(self, self.spend_of_figures(spend), records)
+
+    def simulate_estimate(
+        self,
+        public_table: Any,
+        *,
+        spend: Amount | None = None,
+        estimate: EstimateName = "auto",
+        draws: int = 8,
+        count_column: str | None = None,
+    ) -> SimulatedWorth:
+        """What :meth:`dxgeom.Release.estimate` would be worth on a table that is public already, such as that of an
+        earlier year: releases of it are tried out. No ledger is charged, and what is returned is **not private**.
+
+        Args: ``public_table``: as of :meth:`release`; it may have any number of records. ``draws``: of noise.
+        Raises: DataError; UnsupportedCombination where there is no such estimate, and for several tasks.
+        """
+        from dxgeom.planner.releases.simulated_estimates import simulated_worth  # a plan alone reads no table
+
+        self.kind.require_whole(self)
+        self.require_estimate(estimate)
+        shown = self._given(spend) or (self.least_spend if self.wants_errors else None) or Fraction(1)
+        return simulated_worth(self, public_table, shown, as_wish(estimate), draws, count_column)
 
     @taking(EachTime, LEFT_OUT)
     def to_opendp(self, *, spend: Amount | None = None, **how: Unpack[EachTime]) -> Any:

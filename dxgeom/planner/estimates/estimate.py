@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.displayed import Displayed
@@ -115,6 +116,11 @@ class Estimate(Displayed, ABC):
     @abstractmethod
     def pairs(self, labels: PolicyLabels | None = None) -> list[tuple[str, float, float]]:
         """Some answers, by what readers see them called: the released and the estimated one."""
+
+    @abstractmethod
+    def squared_errors(self, exact: Any) -> NDArray[np.float64]:
+        """(names, 2): squared errors of what was released and of the estimate, of a table summed over its cells, where
+        ``exact`` are the answers without noise. **Not private.**"""
 
     @abstractmethod
     def as_dict(self) -> dict[str, Any]:

@@ -124,6 +124,10 @@ class ListedEstimate(Estimate):
         bars = self.released.intervals(level, joint=joint)
         return np.asarray((self.values < bars[:, 0]) | (self.values > bars[:, 1]))
 
+    def squared_errors(self, exact: Any) -> NDArray[np.float64]:
+        both = np.column_stack([self.released.values, self.values])
+        return np.asarray(np.square(both - exact.values[:, None]))
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "answers": [

@@ -119,6 +119,10 @@ class TableEstimate(Estimate):
         each = zip(self.tables, self._released, self.released.half_widths(level).tolist(), strict=True)
         return [int(np.count_nonzero(np.abs(one - raw) > width)) for one, raw, width in each]
 
+    def squared_errors(self, exact: Any) -> NDArray[np.float64]:
+        each = zip(self._released, self.tables, map(exact.table, self.names), strict=True)
+        return np.array([[np.square(raw - true).sum(), np.square(one - true).sum()] for raw, one, true in each])
+
     def as_dict(self) -> dict[str, Any]:
         listed = self.released.queries.count <= _LISTED
         names, each = self.released.queries, enumerate(self.tables)
@@ -335,6 +339,10 @@ class BoxEstimate(Estimate):
 
     def pairs(self, labels: PolicyLabels | None = None) -> list[tuple[str, float, float]]:
         return list(zip(self.released.names, self.released.values.tolist(), self.values.tolist(), strict=True))
+
+    def squared_errors(self, exact: Any) -> NDArray[np.float64]:
+        both = np.column_stack([self.released.values, self.values])
+        return np.asarray(np.square(both - exact.values[:, None]))
 
     def as_dict(self) -> dict[str, Any]:
         listed = self.values.tolist() if len(self.values) <= _LISTED else None

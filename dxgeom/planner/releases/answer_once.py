@@ -108,7 +108,7 @@ def release_as(
     with ledger_of(ledger, mechanism.account) as opened:
         earlier = earlier_release(opened, file, order)
         if earlier is not None:
-            return _repeated(order, mechanism, present, earlier)
+            return repeated(mechanism, present, order.spend, order.plan_fingerprint, earlier)
         check_allotment(opened, order.allotment)
         found = read(mechanism, data, how["outside"], how["count_column"], how["quiet_data"])
         mechanism.check(found.data, order.spend)
@@ -142,21 +142,25 @@ def release_as(
     )
 
 
-def _repeated(
-    order: Order, mechanism: Mechanism[Any, Any], present: Callable[[Any, Fraction, int | None], New], earlier: Earlier
+def repeated(
+    mechanism: Mechanism[Any, Any],
+    present: Callable[[Any, Fraction, int | None], New],
+    spend: Fraction,
+    plan_fingerprint: str,
+    earlier: Earlier,
 ) -> Release[New]:
     """The earlier release as it was then."""
     then = earlier.document
     return Release(
         mechanism,
-        present(mechanism.finished(order.mechanism.decode_answer(then[KEPT])), order.spend, then["records"]),
-        order.spend,
+        present(mechanism.finished(mechanism.without_functions.decode_answer(then[KEPT])), spend, then["records"]),
+        spend,
         Fraction(then["remaining"]),
         then["records"],
         then.get("dropped_people", then["dropped_rows"]),
         then["time"],
         then["secure_randomness"],
-        order.plan_fingerprint,
+        plan_fingerprint,
         earlier.receipt,
         repeated=True,
     )

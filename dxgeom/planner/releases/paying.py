@@ -69,7 +69,7 @@ def earlier_release(ledger: Ledger, file: str | None, order: Order) -> Earlier |
             "new release a key of its own",
             entry.number,
         )
-    return Earlier(read_stored(found.answer, entry.number), _receipt(file, entry, found.seal))
+    return Earlier(read_stored(found.answer, entry.number), receipt_of(file, entry, found.seal))
 
 
 def check_allotment(ledger: Ledger, allotment: str | None) -> None:
@@ -106,7 +106,7 @@ def buy(
         answer = order.mechanism.draw(data, order.spend, randomness)
         content = stored_form(lambda: shown(answer, entry.remaining), order.mechanism, answer)
         receipt = ledger.store(entry, content)
-    return Bought(answer, entry, _receipt(file, entry, receipt.seal, receipt.waiting))
+    return Bought(answer, entry, receipt_of(file, entry, receipt.seal, receipt.waiting))
 
 
 @contextmanager
@@ -134,5 +134,6 @@ def charged_in_words(entry: int, file: str | None, *, stored: bool) -> str:
     return f"the answer is paid for and stored, as {where}{again}"
 
 
-def _receipt(file: str | None, entry: Entry, seal: str, waiting: str | None = None) -> ReleaseReceipt | None:
+def receipt_of(file: str | None, entry: Entry, seal: str, waiting: str | None = None) -> ReleaseReceipt | None:
+    """Where a release is written down; None in memory."""
     return None if file is None else ReleaseReceipt(file, entry.number, seal, waiting, entry.warning)

@@ -44,10 +44,13 @@ def read(
     outside: Literal["refuse", "drop"],
     count_column: str | None,
     quiet_data: bool,
+    *,
+    any_number: bool = False,
 ) -> Read:
     """The histogram of a table, for what reads one; anything else as it is.
 
-    Args: as of :func:`release`.
+    Args: as of :func:`release`. ``any_number``: the table may have other records than the queries state, for one that
+    is not released.
 
     Raises: DataError, UnsupportedCombination.
     """
@@ -55,7 +58,7 @@ def read(
     if isinstance(data, TableOfOneRecord):
         return Read(data.told_of(_one_record(data, outside, count_column, quiet_data)), None, None)
     if isinstance(mechanism, TableReader):
-        return _tables(mechanism, mechanism.queries, data, outside, count_column, quiet_data)
+        return _tables(mechanism, mechanism.queries, data, outside, count_column, quiet_data, any_number=any_number)
     readers = histogram_readers(mechanism)
     if any(reader.reads is not None for reader in readers):
         (reader, *others) = readers
@@ -63,7 +66,7 @@ def read(
             raise UnsupportedCombination(
                 "several mechanisms together read a count of every possible record: plan one by one"
             )
-        return _tables(reader, reader.reads, data, outside, count_column, quiet_data)
+        return _tables(reader, reader.reads, data, outside, count_column, quiet_data, any_number=any_number)
     if not readers:
         if outside != "refuse" or count_column is not None:
             raise UnsupportedCombination(
@@ -110,6 +113,8 @@ def _tables(
     outside: Literal["refuse", "drop"],
     count_column: str | None,
     quiet_data: bool,
+    *,
+    any_number: bool,
 ) -> Read:
     """The counts of the tables that are asked for, and nothing else of the data."""
     from dxgeom.engines.counted_tables import TableCounts, table_counts
@@ -125,7 +130,7 @@ def _tables(
             quiet_data=quiet_data,
             component_keys=_component_keys(mechanism, queries.universe),
         )
-    stated = queries.records
+    stated = None if any_number else queries.records
     if stated is not None and stated != found.total:
         raise DataError(f"the queries state {stated:,} records, the table has {found.total:,}: correct the queries")
     private = mechanism.absent is not None

@@ -369,3 +369,43 @@ def test_wide_tables_are_rounded_in_the_memory_of_their_cells_and_sums_are_kept_
     far = rounded_to_sum(np.array([2.0**61, 0.5, 0.5]), 2**61 - 7)
     assert far.min() >= 0 and int(far.sum()) == 2**61 - 7
     assert on_simplex(np.array([1e18, 5.0]), 1.0).sum() == 1
+
+
+@pytest.fixture(scope="module")
+def few():
+    """Three tables of 47 cells, planned for 60 records, and a public table of 30."""
+    policy = policy_of(sizes=(4, 5, 3))
+    plan = dx.plan(policy.compile(), MarginalQueries.of(policy.universe, ways=2, records=60))
+    return plan, pd.DataFrame({name: [f"v{k % 2}" for k in range(30)] for name in policy.universe.names})
+
+
+def test_what_an_estimate_is_worth_is_tried_out_on_a_public_table_before_the_data(few):
+    """The released error that is found lies where the plan says (10 draws from the plan's own seed, so always the
+    same), and in no draw below the estimate's, which is the lemma."""
+    plan, rows = few
+    found = plan.simulate_estimate(rows, draws=10)
+    assert found.records == 30 and found.draws == 10 and found.names == plan.queries.names
+    assert found.released**2 == pytest.approx(plan.predicted_mse, rel=0.25)
+    totals = found.squares.sum(axis=1)
+    assert np.all(totals[:, 1] <= totals[:, 0]) and found.estimated < 0.8 * found.released
+    assert "30 records, with 10 draws" in found.in_words and found.as_dict()["estimate_total_rmse"] == found.estimated
+    again = plan.simulate_estimate(rows, draws=1)
+    assert math.isinf(again.deviation) and "give or take" not in again.in_words
+    assert again.squares[0] == pytest.approx(found.squares[0])
+
+
+@pytest.mark.long
+def test_of_lists_and_boxes_it_is_tried_out_too_and_of_several_tasks_refused():
+    policy = policy_of(sizes=(2, 3))
+    rows = pd.DataFrame({"a0": ["v0"] * 9, "a1": ["v1"] * 9})
+    boxes = dx.plan(policy.compile(), dx.universe.BoxQueries.prefixes(policy.universe, "a1"))
+    tasks = dx.plan(
+        policy.compile(), dx.queries_from_dict({"tasks": [{"name": "one", "queries": [{"marginal": "a0"}]}]}, policy)
+    )
+    for plan in (tasks.parts[0], boxes):
+        found = plan.simulate_estimate(rows, draws=3)
+        assert np.all(found.squares[..., 1].sum(axis=1) <= found.squares[..., 0].sum(axis=1))
+    with pytest.raises(WrongArgument, match="from 1 to"):
+        boxes.simulate_estimate(rows, draws=0)
+    with pytest.raises(UnsupportedCombination, match="ask the plan of a task"):
+        tasks.simulate_estimate(rows)

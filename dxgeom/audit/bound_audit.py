@@ -1,0 +1,185 @@
+"""How near a plan is to the best noise, found anew: a bound that none is below, proved in integers alone.
+
+For weights w of differences v that have to be hidden at distances d, normal noise has a total squared error of at least
+(tr A^{1/2})²/Σ w·d², A = Σ w·v·vᵀ. For any Q and any D > 0 the trace is at least Σ D_j·B_jj over the root of
+‖Qᵀ·Q‖·‖D·B·D‖, B = Qᵀ·A·Q. Weights, Q and D come from float64 as whole numbers and only make the bound near; all else
+is exact. Nothing is used of how the plan's own bound was found.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+from flint import fmpz_mat
+from numpy.typing import NDArray
+
+from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.numeric.arrays import distinct_rows
+from dxgeom.planner.plan import Plan
+from dxgeom.privacy.measures import PURE
+
+Floats = NDArray[np.float64]
+_WORK: Final = 4e6
+"""So many products of whole numbers are made; that is part of a second."""
+_MOST_PAIRS: Final = 1 << 17
+_BITS: Final = 40
+_FINE: Final = 50
+_STEPS: Final = 60
+_STRIDE: Final = 1.5
+_FLAT: Final = 1e-7
+_UPWARD: Final = Fraction(1) + Fraction(1, 1 << 40)
+"""Distances are rounded down where they are kept, and not by more than this."""
+
+
+@final
+class BoundAgain(NamedTuple):
+    """``bound``: what the ``loss`` of no additive noise that stretches to every spend is below; *rounded down*.
+    ``title``: what both are of; ``differences``: how many have a weight. ``stated``: the plan's own bound, where it was
+    at hand."""
+
+    bound: float
+    loss: float
+    title: str
+    differences: int
+    stated: float | None
+
+    @property
+    def gap(self) -> float:
+        """The loss over the bound."""
+        return self.loss / self.bound if self.bound > 0 else math.inf if self.loss > 0 else 1.0
+
+    @property
+    def in_words(self) -> str:
+        """The same as a sentence."""
+        stated = "" if self.stated is None else f"; the plan states {self.stated:.6g}, by a route of its own"
+        return (
+            f"no additive noise that stretches to any part of the budget has a {self.title} below {self.bound:.6g}, "
+            f"proved anew from weights of {self.differences:,} differences in whole numbers: the plan's "
+            f"{self.loss:.6g} is within a factor {self.gap:.4g} of it{stated}"
+        )
+
+
+def bound_again(plan: Plan, metric: VerifiedMetric) -> BoundAgain | None:
+    """The bound of a plan that is noise on a list of queries; None for others, for answers to changed queries, and
+    where too much would have to be looked at.
+
+    Raises: CertificateRefused for a plan that states a bound above its own loss.
+    """
+    mechanism = plan.mechanism
+    if not (plan.answers_a_list and isinstance(mechanism, AdditiveMechanism) and mechanism.change is None):
+        return None
+    stated = plan.lower_bound if plan.file is None and plan.comparison.bound_at_hand else None
+    if stated is not None and stated > plan.loss * (1 + 1e-9):
+        raise CertificateRefused(f"the plan states the bound {stated:.6g}, which is above its own loss {plan.loss:.6g}")
+    try:
+        found = _differences(mechanism, metric)
+    except TooLarge:
+        return None
+    answers = len(mechanism.sensitivity.queries.steps)
+    if found is None or float(answers) ** 2 * len(found[1]) > _WORK:
+        return None
+    rows, unit = _rows(mechanism, plan.objective.factors)
+    proved = _proved(rows, *found) * unit**2 * (2 if metric.privacy == PURE else 1)
+    share = answers if plan.objective.name == "max" else 1
+    bound = max(0.0, math.nextafter(float(proved / share), 0.0))
+    return BoundAgain(bound, plan.loss, plan.objective.title, len(found[1]), stated)
+
+
+def _differences(mechanism: AdditiveMechanism, metric: VerifiedMetric) -> tuple[NDArray[np.int64], Floats] | None:
+    """(K, E) what pairs of records change, each difference once, and (E,) at most how far apart its nearest are; None
+    where nothing is to be hidden, or pairs are too many."""
+    weights = mechanism.sensitivity.queries.numerators.copy()
+    if mechanism.absent is not None:
+        weights[:, mechanism.absent] = 0
+    changes, distances, pairs = [], [], 0
+    for block in metric.metric.generating_pairs():
+        pairs += len(block.first)
+        if pairs > _MOST_PAIRS or float(pairs) * len(weights) > 10 * _WORK:
+            return None
+        change = (weights[:, block.first] - weights[:, block.second]).T
+        moved = change.any(axis=1)
+        changes.append(change[moved])
+        distances.append(block.bound[moved])
+    if not sum(map(len, changes)):
+        return None
+    every, far = np.concatenate(changes), np.concatenate(distances)
+    # The same difference the other way round is no other one.
+    signs = np.sign(every[np.arange(len(every)), (every != 0).argmax(axis=1)])
+    once, places = distinct_rows(every * signs[:, None])
+    nearest = np.full(len(once), np.inf)
+    np.minimum.at(nearest, places, far)
+    return once.T, nearest
+
+
+def _rows(mechanism: AdditiveMechanism, factors: Floats | None) -> tuple[list[int], Fraction]:
+    """What each answer's row is multiplied by, its step times the root of what its squares count, rounded down to whole
+    multiples of one number, which is the second."""
+    steps = mechanism.sensitivity.queries.steps
+    counted = np.ones(len(steps)) if factors is None else factors
+    roots = [Fraction(math.nextafter(math.nextafter(math.sqrt(one), 0.0), 0.0)) for one in counted.tolist()]
+    exact = [step * root for step, root in zip(steps, roots, strict=True)]
+    unit = max(exact) / (1 << _BITS)
+    return [int(one / unit) for one in exact], unit
+
+
+def _proved(rows: list[int], changes: NDArray[np.int64], distances: Floats) -> Fraction:
+    """(tr A^{1/2})²/Σ w·d² from below, exactly: of the rows times the changes."""
+    scaled = changes * np.array([float(row) for row in rows])[:, None] / distances
+    weights = _sought(scaled / np.abs(scaled).max())
+    roots = np.sqrt(weights) / distances
+    whole = [int(one) for one in np.rint(roots / roots.max() * 2.0**_BITS).tolist()]
+    matrix = fmpz_mat(
+        [
+            [row * change * root for change, root in zip(own, whole, strict=True)]
+            for row, own in zip(rows, changes.tolist(), strict=True)
+        ]
+    )
+    hidden = [(root * Fraction(far) * _UPWARD) ** 2 for root, far in zip(whole, distances.tolist(), strict=True)]
+    return _root_trace_squared(matrix) / sum(hidden, Fraction(0))
+
+
+def _sought(points: Floats) -> Floats:
+    """(E,): weights that add up to one, for which the sum of the singular values of √w·points is large."""
+    weights = np.full(points.shape[1], 1 / points.shape[1])
+    for _ in range(_STEPS):
+        values, turned = np.linalg.eigh((points * weights) @ points.T)
+        kept = values > _FLAT**2 * values[-1]
+        along = (turned[:, kept] / values[kept] ** 0.25).T @ points
+        worth = np.sum(along * along, axis=0)
+        weights = weights * (worth / worth.max()) ** _STRIDE
+        weights /= weights.sum()
+    return weights
+
+
+def _root_trace_squared(matrix: Any) -> Fraction:
+    """The square of tr (M·Mᵀ)^{1/2}, from below, exactly; ``matrix``: of integers (K, E)."""
+    gram = matrix * matrix.transpose()
+    size = gram.nrows()
+    power = max(int(gram[k, k]).bit_length() for k in range(size))
+    near = np.array([[int(gram[i, j]) * 2**200 >> power for j in range(size)] for i in range(size)], dtype=object)
+    values, turned = np.linalg.eigh((near / 2**200).astype(np.float64))
+    kept = values > _FLAT**2 * values[-1]
+    directions = np.rint(turned[:, kept] * 2.0**_FINE).astype(np.int64)
+    # 1/√λ in units of 2^−(_FINE + half), where λ is near values·2^power.
+    half = (power + 1) // 2
+    scales = [int(one) for one in np.rint(2.0 ** (_FINE + half - power / 2) / np.sqrt(values[kept])).tolist()]
+    turn = fmpz_mat(directions.tolist())
+    inner, square = turn.transpose() * gram * turn, turn.transpose() * turn
+    shift = 2 * _FINE
+    trace = Fraction(sum(scale * int(inner[j, j]) for j, scale in enumerate(scales)), 1 << (_FINE + half + shift))
+    for_scales = [[one * other * int(inner[i, j]) for j, other in enumerate(scales)] for i, one in enumerate(scales)]
+    stretched = _norm(for_scales, 2 * (_FINE + half) + shift)
+    longest = _norm([[int(entry) for entry in row] for row in square.tolist()], shift)
+    return trace**2 / (stretched * longest)
+
+
+def _norm(entries: list[list[int]], power: int) -> Fraction:
+    """At least the norm of this matrix over 2^power: 1 and the length of all that it differs from the unit by."""
+    one = 1 << power
+    squares = sum((entry - (one if i == j else 0)) ** 2 for i, row in enumerate(entries) for j, entry in enumerate(row))
+    return 1 + Fraction(math.isqrt(squares) + 1, one)
