@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast, final
@@ -110,6 +111,15 @@ class SelectKind(TaskKind, QuestionKind[SelectTask], PlanKind):
             return Plan(self, how.metric, question, made, records)
         some = top_selection(how.metric, question.candidates, question.picks, law)
         return Plan(self, how.metric, question, some, records)
+
+    def earlier(self, question: SelectTask, how: Planning) -> Iterator[Plan]:
+        """Until 0.2.1 the exponential law was charged its whole range under concentrated privacy, too."""
+        plan = self.part(question, how)
+        each = plan.mechanism if question.picks == 1 else plan.mechanism.each
+        if each.at_half:
+            before = replace(each, at_half=False)
+            made = before if question.picks == 1 else replace(plan.mechanism, each=before)
+            yield replace(plan, mechanism=made)
 
     def fingerprint(self, plan: Plan) -> str:
         of = "a selection" if plan.question.picks == 1 else "the best few"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, cast, final
 
@@ -130,12 +131,21 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
         Raises: as :func:`dxgeom.mechanisms.synthetic.mwem`; UnsupportedCombination, MissingExtra where such a model
         cannot be estimated.
         """
-        from dxgeom.mechanisms.contract.composition import followed_by  # slow to load, as all that plans is
+        from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem  # slow to load, as all that plans is
+
+        return self._of(mwem(how.metric, question.workload, rounds=question.rounds), question, how)
+
+    def earlier(self, question: SynthesisTask, how: Planning) -> Iterator[Plan]:
+        """Until 0.2.1 permute-and-flip selected under concentrated privacy, too."""
+        weights: Mwem = self.part(question, how).decided
+        if weights.law == "exponential":
+            yield self._of(replace(weights, law="permute-and-flip"), question, how)
+
+    def _of(self, weights: Mwem, question: SynthesisTask, how: Planning) -> Plan:
+        from dxgeom.mechanisms.contract.composition import followed_by
         from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model, require_whole_marginals
-        from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
         from dxgeom.planner.plan import Plan
 
-        weights = mwem(how.metric, question.workload, rounds=question.rounds)
         made: Mechanism[Any, SyntheticHistogram] = weights
         if question.estimate == "mbi":
             require_whole_marginals(weights.workload)

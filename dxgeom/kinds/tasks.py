@@ -71,7 +71,7 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
         for task in question.parts:
             own = replace(how.saying(records=number, spend=wish.spend * task.share), task=task.name)
             try:
-                parts.append(kind_of(task.question).part(task.question, own))
+                parts.append(own.of(task.question))
             except _REFUSED as error:
                 raise type(error)(f"task '{task.name}': {error}") from error
         made = in_sequence([part.mechanism for part in parts], question.shares, name="tasks")

@@ -105,6 +105,8 @@ class _Decided:
 
     def rebuilt(self, kind: QuestionKind[Any], question: Any, how: Planning) -> Plan:
         """What the file decided for a task, made anew. Raises: Wrong."""
+        if not kind.codec:
+            return self._as_it_was(kind, question, how)
         self._used.add(how.task)
         number, part = self._parts[how.task]
         place, codec = f"parts[{number}]", codec_of(kind)
@@ -117,6 +119,14 @@ class _Decided:
         except Wrong as wrong:
             here = ".".join(filter(None, (place, wrong.place)))
             raise Wrong(wrong.code, here, str(wrong), wrong.advice) from wrong
+
+    def _as_it_was(self, kind: QuestionKind[Any], question: Any, how: Planning) -> Plan:
+        """The plan of today, unless the file is of one that an earlier version made of the same question."""
+        plan, (_, part) = kind.part(question, how).uninterrupted(), self._parts[how.task]
+        if not isinstance(part, FixedPart) or part.fingerprint == plan.fingerprint:
+            return plan
+        earlier = (one for one in kind.earlier(question, how) if one.fingerprint == part.fingerprint)
+        return next(earlier, plan)
 
     def check_others(self, plan: Plan) -> None:
         """Raises: Wrong where a file says of a task, of which all follows from what is asked, what is not so."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, final
@@ -40,7 +40,7 @@ class Planning:
     def of(self, question: Any) -> Plan:
         """The whole plan of a question that another is made of. Raises: also KeyboardInterrupt if it was cut short."""
         kind = kind_of(question)
-        if kind.codec and self.rebuilt is not None:
+        if self.rebuilt is not None:
             return self.rebuilt(kind, question, self)
         return kind.part(question, self).uninterrupted()
 
@@ -74,6 +74,10 @@ class QuestionKind(ABC, Generic[Question]):
     @abstractmethod
     def part(self, question: Question, how: Planning) -> Plan:
         """The plan of it. Raises: UnsupportedCombination, TooLarge, UnboundedLoss, NotANormBall, CertificateRefused."""
+
+    def earlier(self, question: Question, how: Planning) -> Iterator[Plan]:
+        """The plans that earlier versions made of it, where their law was another: files of these keep it."""
+        return iter(())
 
     def require_heeded(self, wish: Wish) -> None:
         """Raises: UnsupportedCombination where anything is said that plans of this kind do not heed."""

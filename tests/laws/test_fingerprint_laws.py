@@ -132,6 +132,7 @@ ALTERNATIVES: dict[str, dict[str, Any]] = {
         "range_sensitivity": 3.5,
         "unit": Fraction(1, 2),
         "numerators": ROWS[1:],
+        "at_half": True,
     },
     "small database": {
         "name": "s",
@@ -149,6 +150,7 @@ ALTERNATIVES: dict[str, dict[str, Any]] = {
         "fineness": 7,
         "start": np.full(4, 0.25),
         "rounds": 2,
+        "law": "exponential",
     },
     "truncated geometric": {"name": "t", "spend": Fraction(1, 3)},
     "sequence": {"shares": (Fraction(1, 3), Fraction(2, 3))},

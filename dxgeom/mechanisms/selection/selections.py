@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import WHOLE, require, require_level
-from dxgeom.errors import DataError, TooLarge, UnboundedLoss, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.ledger.entry import amount
 from dxgeom.mechanisms.contract.readers import HistogramMechanism
 from dxgeom.mechanisms.linear.biased import changed_alike
@@ -29,6 +29,7 @@ from dxgeom.noise.noisy_maximum import LARGEST_SCORE, SelectionLaw, check_rate, 
 from dxgeom.numeric.arrays import integer_totals
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest
+from dxgeom.privacy.measures import privacy_measure_of
 from dxgeom.universe.queries import LinearQueries
 
 MOST_UNITS = 2**24
@@ -109,6 +110,7 @@ class Selection(HistogramMechanism[int]):
     log-probability of r falls by no more than the rate times the largest change of a rival's lead over r. A range of 0
     means that nobody protected can influence the lead, and the best candidate is picked exactly. Where scores were
     changed (``change``), ``candidates``, ``numerators`` and ``range_sensitivity`` are all those of the changed ones.
+    ``at_half``: the exponential law under concentrated privacy, at twice the rate: :func:`charged_lead`.
     Source: Kamalaruban et al. 2020, §3.2; McKenna & Sheldon 2020; Ding et al. 2021 for the law as noise. Corrected: see
     :meth:`shortfall`, and docs/guide/selection.md for when the factor 2 goes.
     """
@@ -120,20 +122,30 @@ class Selection(HistogramMechanism[int]):
     unit: Fraction
     range_sensitivity: float
     change: ScoreChange | None = None
+    at_half: bool = False
+
+    def __post_init__(self) -> None:
+        if self.at_half:
+            require_half(self.metric, self.name)
 
     @cached_property
     def fingerprint(self) -> str:
         scored = (self.candidates.fingerprint, self.numerators, self.unit)
         changed = () if self.change is None else (self.change.digest,)
-        law = (self.name, *scored, self.range_sensitivity)
+        law = (self.name, *scored, self.range_sensitivity, *["at half"] * self.at_half)
         return canonical_digest("selection", self.metric.fingerprint, *law, *changed)
+
+    @property
+    def lead(self) -> float:
+        """By how much leads change for each unit of distance, in units, as the law is charged for it."""
+        return charged_lead(self.range_sensitivity, at_half=self.at_half)
 
     def shortfall(self, level: float = 0.95, spend: Fraction = Fraction(1)) -> float:
         """With probability at least ``level`` the score is above the best score less this; whatever the data.
 
         Scores are of values as the policy rounds them: where the candidates are sums of numbers that stand for others,
         each score is up to its ``candidates.each_rounding`` from that of the raw numbers.
-        Definition: (ln R − ln(1 − level))·unit·range_sensitivity/spend, and n·shift where scores were changed; up to
+        Definition: (ln R − ln(1 − level))·unit·lead/spend, and n·shift where scores were changed; up to
         the rounding of float64.
         Source: Kamalaruban et al. 2020, Theorem 4; corrected: what another score costs is subtracted, not added.
         Permute-and-flip inherits it, because its score stochastically dominates that of the other law.
@@ -144,7 +156,7 @@ class Selection(HistogramMechanism[int]):
     def expected_shortfall(self, spend: Fraction = Fraction(1)) -> float:
         """The best score less the expected score is at most this, whatever the data.
 
-        Definition: ln R·unit·range_sensitivity/spend, and n·shift where scores were changed. The exponential law
+        Definition: ln R·unit·lead/spend, and n·shift where scores were changed. The exponential law
         maximises expected score plus entropy/rate, and the entropy is at most ln R.
         """
         return self._per_nat(spend) * math.log(self.candidates.count) + self._bias
@@ -157,14 +169,14 @@ class Selection(HistogramMechanism[int]):
                 f"plan with records={records} (--records {records})"
             )
         require_scores_fit(int(np.abs(self.numerators).max()) * records * self.shares)
-        require_rate(self.range_sensitivity, spend / self.shares)
+        require_rate(self.lead, spend / self.shares)
 
     def drawn(self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness) -> list[int]:
         scores = np.array(integer_totals(self.numerators, counts), dtype=np.int64)
-        return [choose(scores, self.range_sensitivity, spend, self.name, randomness) for _ in range(count)]
+        return [choose(scores, self.lead, spend, self.name, randomness) for _ in range(count)]
 
     def _per_nat(self, spend: Fraction) -> float:
-        return float(self.unit) * self.range_sensitivity / float(spend)
+        return float(self.unit) * self.lead / float(spend)
 
     @property
     def _bias(self) -> float:
@@ -195,7 +207,8 @@ def selection(
     metric = on_records_of(metric, candidates, "candidates")
     require_public_number(metric, candidates)
     numerators, unit = over_common_unit(candidates)
-    asked = Selection(law, metric, candidates, numerators, unit, range_sensitivity(metric.metric, numerators))
+    steepest, half = range_sensitivity(metric.metric, numerators), costs_half(metric, law)
+    asked = Selection(law, metric, candidates, numerators, unit, steepest, at_half=half)
     return asked if records is None else _better_changed(asked, int(records), exact)
 
 
@@ -232,6 +245,31 @@ def _lost_without_data(unchanged: Selection) -> float:
     return float(unchanged.unit) * int((best - unchanged.numerators).max(axis=1).min())
 
 
+def costs_half(metric: VerifiedMetric, law: SelectionLaw) -> bool:
+    """Whether a selection by this law costs half of what it would under pure privacy: :func:`charged_lead`."""
+    return law == "exponential" and privacy_measure_of(metric.privacy).squares
+
+
+def require_half(metric: VerifiedMetric, law: SelectionLaw) -> None:
+    """Raises: CertificateRefused where a law is to be charged half of what it costs."""
+    if not costs_half(metric, law):
+        raise CertificateRefused(
+            "only the exponential law, and only under concentrated privacy, costs half of the range of its log-odds"
+        )
+
+
+def charged_lead(largest_change: float, *, at_half: bool) -> float:
+    """What :func:`choose` is to be given where leads change by at most ``largest_change``·d; *exact*.
+
+    Definition: half of it for the exponential law under concentrated privacy. Scores r at rate η have chances
+    proportional to e^(η·score_r), so the log-odds of two data sets lie in an interval of length R = η·largest_change·d.
+    Then D_α ≤ α·R²/8 = α·(R/2)²/2 both ways, for all α > 1: the cost is R/2. Permute-and-flip has no such bound; it
+    was found to tell up to 3.6 times that much, and is charged R.
+    Source: Cesar & Rogers 2021 (a bounded range is concentrated), after Dong, Durfee & Rogers 2020.
+    """
+    return largest_change / 2 if at_half else largest_change
+
+
 def choose(
     scores: NDArray[np.int64],
     largest_change: float | Fraction,
@@ -241,7 +279,8 @@ def choose(
 ) -> int:
     """The place picked by scores whose leads over each other change by at most ``largest_change``·d.
 
-    Guarantee: costs spend·d; *exactly* the law. Raises: TooLarge for scores or a rate out of range.
+    Guarantee: costs spend·d; *exactly* the law. For the exponential law under concentrated privacy half of that change
+    will do (:func:`charged_lead`). Raises: TooLarge for scores or a rate out of range.
     """
     if largest_change == 0:
         return largest(scores, randomness)

@@ -79,13 +79,13 @@ class TopSelection(HistogramMechanism[tuple[int, ...]]):
         left = np.arange(len(scores))
         picked = []
         for _ in range(self.picks):
-            place = choose(scores[left], self.each.range_sensitivity, spend, self.each.name, randomness)
+            place = choose(scores[left], self.each.lead, spend, self.each.name, randomness)
             picked.append(int(left[place]))
             left = np.delete(left, place)
         return tuple(picked)
 
     def _per_nat(self, spend: Fraction) -> float:
-        return float(self.each.unit) * self.each.range_sensitivity * self.picks / float(spend)
+        return float(self.each.unit) * self.each.lead * self.picks / float(spend)
 
 
 def top_selection(

@@ -26,7 +26,14 @@ from dxgeom.mechanisms.linear.sensitivity import (
     require_written_for,
     sensitivity_of,
 )
-from dxgeom.mechanisms.selection.selections import choose, require_rate, require_scores_fit
+from dxgeom.mechanisms.selection.selections import (
+    charged_lead,
+    choose,
+    costs_half,
+    require_half,
+    require_rate,
+    require_scores_fit,
+)
 from dxgeom.mechanisms.synthetic.models import PASSES_BETWEEN, Known, fit, last_passes
 from dxgeom.mechanisms.synthetic.synthetic import (
     IntegerQueries,
@@ -41,6 +48,7 @@ from dxgeom.mechanisms.synthetic.synthetic import (
 )
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import WIDEST
+from dxgeom.noise.noisy_maximum import SelectionLaw
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest
@@ -116,12 +124,14 @@ STEPS_PER_SENSITIVITY = 16
 class Mwem(HistogramMechanism[SyntheticHistogram]):
     """In each of T rounds a query with a large error is selected and measured, and the model fitted to all so far.
 
-    Definition: y⁰ = start. Permute-and-flip selects a query k by the scores |q_k(x) − n·q_k(y)| among those that were
-    not measured yet, at the cost of spend·d/3T. The cells of its marginal, or the query alone where it is not of a
+    Definition: y⁰ = start. ``law`` selects a query k by the scores |q_k(x) − n·q_k(y)| among those that were not
+    measured yet, at the cost of spend·d/3T. The cells of its marginal, or the query alone where it is not of a
     marginal, are measured with Laplace noise at the cost of 2·spend·d/3T. y^t is y^(t−1) reweighed along all that was
     measured (:func:`dxgeom.mechanisms.synthetic.models.fit`). The answer is y^T. With T = 0 nothing is selected:
     everything is measured at once (:func:`measured_at_once`) costs spend·d.
-    Under concentrated privacy squares add up, and a round has more: ``_share_of_round``.
+    Under concentrated privacy squares add up, and a round has more: ``_share_of_round``; there the law is exponential,
+    at twice the rate (:func:`dxgeom.mechanisms.selection.selections.charged_lead`). Elsewhere it is permute-and-flip,
+    and so it is in plan files of earlier versions.
 
     ``query_sensitivities`` (K,): c_k = max |q_k,i − q_k,j|/d(i, j) in units, rounded up; scores change by at
     most max_k c_k·d.
@@ -146,14 +156,24 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     fineness: int
     start: NDArray[np.float64] = field(repr=False)
     rounds: int | None
+    law: SelectionLaw = "permute-and-flip"
     needs_whole_people: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self._at_half:
+            require_half(self.metric, self.law)
 
     @cached_property
     def fingerprint(self) -> str:
         asked = (self.metric.fingerprint, self.workload.queries.fingerprint, self.query_sensitivities)
         said = ["rounds in squares"] * self._privacy_measure.squares
+        said += [f"{self.law} at half"] * self._at_half
         said += ["at once up to four"] * (self.rounds is None and self.workload.whole_marginals)
         return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start, *said)
+
+    @property
+    def _at_half(self) -> bool:
+        return self.law == "exponential"
 
     @property
     def _privacy_measure(self) -> PrivacyMeasure:
@@ -187,7 +207,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
             self._at_once.check_size(records, spend)
             return
         share = _share_of_round(self._privacy_measure, spend / self.shares, rounds)
-        require_rate(self._largest_lead, share * SELECTING)
+        require_rate(self._charged_lead, share * SELECTING)
         if self._largest_lead > 0:
             LaplaceNoise(np.array([self._largest_lead])).check_size(1 / (share * (1 - SELECTING)), self._noise_bits)
 
@@ -259,6 +279,10 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         """How far a lead between two scores can change for each unit of distance, in steps: one rises, one falls."""
         return 2 * self.fineness * float(self.query_sensitivities.max())
 
+    @property
+    def _charged_lead(self) -> float:
+        return charged_lead(self._largest_lead, at_half=self._at_half)
+
     def _everything(
         self, modelled: NDArray[np.float64], data: NDArray[np.int64], spend: Fraction, randomness: Randomness
     ) -> tuple[Measurement, ...]:
@@ -287,7 +311,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
             known += known_blocks(self.workload, ones, records)
             passes = PASSES_BETWEEN if number < rounds - 1 else last_passes(rounds, self.metric.size)
             fit(model, known, passes)
-        nat = self._largest_lead / float(share * SELECTING) * float(self._step)
+        nat = self._charged_lead / float(share * SELECTING) * float(self._step)
         look = LastLook(modelled * float(self.workload.unit), nat) if left.size else None
         return SyntheticHistogram(model.distribution(), self.workload, records, tuple(measured), look)
 
@@ -303,7 +327,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         """Select one of those ``left`` and measure its block. All but ``exact`` is public; ``modelled`` in units."""
         in_steps = np.rint(modelled[left] * self.fineness * self.shares).astype(np.int64)
         scores = np.abs(exact[left] - in_steps)
-        picked = int(left[choose(scores, self._largest_lead, share * SELECTING, "permute-and-flip", randomness)])
+        picked = int(left[choose(scores, self._charged_lead, share * SELECTING, self.law, randomness)])
         queries = self.workload.block_of(picked)
         scale, factor = self.fineness * float(self._block_steepness[picked]), 1 / (share * (1 - SELECTING))
         values, step, unit = exact[queries.start : queries.stop].tolist(), self._step, float(self.workload.unit)
@@ -353,7 +377,8 @@ def mwem(
         measured_at_once(metric, queries)
     steepness, begin = asked.query_sensitivities(metric.metric), _public_start(start, metric.size)
     whole = None if rounds is None else int(rounds)
-    return Mwem("mwem", metric, asked, steepness, _fineness(steepness), begin, whole)
+    law: SelectionLaw = "exponential" if costs_half(metric, "exponential") else "permute-and-flip"
+    return Mwem("mwem", metric, asked, steepness, _fineness(steepness), begin, whole, law)
 
 
 def _fineness(query_sensitivities: NDArray[np.float64]) -> int:
