@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import typer
 
 from dxgeom.cli.options import ObjectiveChoice
@@ -19,6 +21,7 @@ from dxgeom.errors import UnsupportedCombination
 if TYPE_CHECKING:
     from dxgeom.metrics.data_set import DataSet
     from dxgeom.metrics.verification import VerifiedMetric
+    from dxgeom.plan_files.kept_plans import KeptPlan
     from dxgeom.planner.plan import Plan
     from dxgeom.policy.policy import Policy
 
@@ -32,6 +35,8 @@ _DECIDED = {
     "dataset": None,
 }
 """The options that a plan file leaves no choice in, and what they are when they are left out."""
+_UNUSED: Final = ("f2py", "polynomial", "testing")
+"""Parts of NumPy that no command uses, and SciPy names; they load ``unittest``, ``pydoc`` and ``argparse`` as well."""
 
 
 def planned(
@@ -53,8 +58,7 @@ def planned(
     None where left out.
     Raises: PolicyError, QueryError, LedgerError for a data set that the policy is not about, and what planning raises.
     """
-    from dxgeom import __version__
-    from dxgeom.plan_files.kept_plans import KeptPlan
+    leave_unloaded()
     from dxgeom.planner.choose import plan
     from dxgeom.planner.wish import Search
     from dxgeom.policy.policy import load_policy
@@ -69,8 +73,8 @@ def planned(
     if ready is not None:
         ready(policy_read, metric)
     how = {**said, "search": search, "spend": Fraction(spend or 1)}
-    decides = {**how, "search": replace(search, published=False), "records": records, "version": __version__}
-    kept = None if ledger is None or data_set is not None else KeptPlan.beside(ledger, policy_read, asked, decides)
+    decides = {**how, "search": replace(search, published=False), "records": records}
+    kept = None if ledger is None or data_set is not None else _kept_beside(ledger, policy_read, asked, decides)
     if kept is not None and not anew and (found := kept.plan(print_error)) is not None:
         return found, policy_read
     with _progress() as progress:
@@ -79,6 +83,13 @@ def planned(
     if anew and ledger is not None and not is_kept:
         print_error(f"the plan is not kept beside '{ledger}', which is no file, or whose folder may not be written")
     return chosen, policy_read
+
+
+def _kept_beside(ledger: str, policy: Policy, asked: Any, decides: dict[str, Any]) -> KeptPlan | None:
+    from dxgeom import __version__
+    from dxgeom.plan_files.kept_plans import KeptPlan  # and with it the ledger's room
+
+    return KeptPlan.beside(ledger, policy, asked, {**decides, "version": __version__})
 
 
 def plan_to_release(
@@ -108,6 +119,7 @@ def plan_to_release(
         return chosen, spend or least or Fraction(1)
     if policy.suffix != ".json":
         raise typer.BadParameter("name the queries file, or a plan file in the place of the policy")
+    leave_unloaded()
     from dxgeom.plan_files.loading import load_plan
 
     said = {**options, "records": records, "dataset": data_set}
@@ -151,3 +163,20 @@ def _progress() -> Iterator[Callable[[str], None] | None]:
 
     with Console(stderr=True).status("planning") as line:
         yield lambda what: line.update(f"planning: {what}")
+
+
+def leave_unloaded() -> None:
+    """Before SciPy is loaded: it takes every name of NumPy, and a third of its own start is the loading of these.
+
+    Whoever uses one has it all the same, by :class:`importlib.util.LazyLoader`. Only for the process of a command,
+    which is nobody else's.
+    """
+    for part in _UNUSED:
+        name = f"numpy.{part}"
+        spec = None if name in sys.modules else find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+            module = module_from_spec(spec)
+            sys.modules[name] = module
+            spec.loader.exec_module(module)
+            setattr(np, part, module)

@@ -169,7 +169,8 @@ def test_planning_queries_loads_only_what_plans_these():
         "from dxgeom.cli.main import app; "
         "app(standalone_mode=False); "
         "heavy = {'numba', 'ibis', 'duckdb', 'pyarrow', 'matplotlib', 'pandas', 'shapely'}; "
-        "rooms = ('engines', 'ledger.ledger', 'planner.tasks.task_answers', "
+        "heavy |= {'unittest', 'numpy.f2py.f2py2e', 'numpy.polynomial.polynomial'}; "
+        "rooms = ('engines', 'ledger.ledger', 'plan_files.kept_plans', 'planner.tasks.task_answers', "
         "'planner.quantile_plan', "
         "'planner.marginals.marginal_plan', 'planner.releases.answer_once', 'mechanisms.quantiles.choice',"
         " 'mechanisms.parts.basis_program',"
@@ -177,6 +178,7 @@ def test_planning_queries_loads_only_what_plans_these():
         "found = (heavy | {f'dxgeom.{room}' for room in rooms}) & set(sys.modules); "
         "beside = ('dxgeom.lab.', 'dxgeom.learning.'); "
         "found |= {name for name in sys.modules if name.startswith(beside) and not name.endswith('.kind')}; "
+        "import numpy as np; assert 'scipy.spatial' in sys.modules and np.polynomial.Polynomial([1, 2])(3) == 7; "
         "sys.exit(str(found) if found else 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
