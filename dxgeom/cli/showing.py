@@ -46,6 +46,7 @@ class EstimateChoice(StrEnum):
     auto = "auto"
     consistent = "consistent"
     integers = "integers"
+    records = "records"
 
 
 EstimateOption: TypeAlias = Annotated[
@@ -53,7 +54,8 @@ EstimateOption: TypeAlias = Annotated[
     typer.Option(
         "--estimate",
         help="Also show the answers moved to what is known, which reads no data and costs nothing: 'auto', none "
-        "negative, and all agree; 'consistent', they only agree; 'integers', whole counts besides.",
+        "negative, and all agree; 'consistent', they only agree; 'integers', whole counts besides; 'records', whole "
+        "tables are those of some records, in parts.",
     ),
 ]
 ConsistentOption: TypeAlias = Annotated[

@@ -218,7 +218,7 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
     def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
         from dxgeom.planner.estimates.tables import require_tables  # and a solver with it
 
-        require_tables(plan.queries.attribute_sets, wish)
+        require_tables(plan.queries, wish, plan.mechanism.exact_sets)
 
     def estimate_worth(self, plan: Plan, spend: Fraction, records: int | None) -> EstimateWorth:
         from dxgeom.planner.estimates.worth import worth_of

@@ -313,8 +313,9 @@ class Plan(Pictured):
         """Charge the ledger, then answer once: :func:`dxgeom.release` of the plan's mechanism.
 
         Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``spend``: left out where
-        the plan's file states it, or errors were asked for. ``estimate``: "auto", "consistent" or "integers" puts
-        :meth:`dxgeom.Release.estimate` into the release's JSON, too. The others are those of :func:`dxgeom.release`.
+        the plan's file states it, or errors were asked for. ``estimate``: "auto", "consistent", "integers" or "records"
+        puts :meth:`dxgeom.Release.estimate` into the release's JSON, too. The others are those of
+        :func:`dxgeom.release`.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
         from dxgeom.planner.releases.answer_once import checked_order, release_as  # a plan alone needs no ledger

@@ -23,7 +23,7 @@ from dxgeom.universe.people.people import People
 if TYPE_CHECKING:
     from dxgeom.universe.labels import PolicyLabels
 
-EstimateName: TypeAlias = Literal["auto", "consistent", "integers"]
+EstimateName: TypeAlias = Literal["auto", "consistent", "integers", "records"]
 FAILURES: Final = (DxgeomError, MemoryError, ArithmeticError, RecursionError, np.linalg.LinAlgError)
 """What may go wrong while an estimate is sought."""
 NOTHING_READ: Final = "no data was read and no budget spent: all of this follows from the released answers"
@@ -36,12 +36,14 @@ class EstimateWish:
 
     ``nonnegative``: counts are not. ``integers``: counts are whole. ``totals``: answers that are known otherwise.
     ``by_loss``: the nearest is sought in the norm of the plan's loss; or else in that of the answers' variances.
+    ``of_records``: tables are those of some records, in parts, which is more than that any two agree.
     """
 
     nonnegative: bool = True
     integers: bool = False
     totals: Mapping[str, Amount] = field(default_factory=lambda: MappingProxyType({}))
     by_loss: bool = True
+    of_records: bool = False
 
     def __post_init__(self) -> None:
         require(self.nonnegative, bool, "nonnegative", "say True or False")
@@ -54,9 +56,18 @@ def as_wish(asked: EstimateName | EstimateWish, totals: Mapping[str, Amount] | N
     if isinstance(asked, EstimateWish):
         return asked
     if not isinstance(asked, str) or asked not in get_args(EstimateName):
-        known = ", ".join(map(repr, get_args(EstimateName)))
-        raise WrongArgument(f"'estimate' is one of {known}, or left out; found {asked!r}")
-    return EstimateWish(asked != "consistent", asked == "integers", MappingProxyType({}) if totals is None else totals)
+        words = ", ".join(map(repr, get_args(EstimateName)))
+        raise WrongArgument(f"'estimate' is one of {words}, or left out; found {asked!r}")
+    known = MappingProxyType({}) if totals is None else totals
+    return EstimateWish(asked != "consistent", asked == "integers", known, of_records=asked == "records")
+
+
+def require_no_records(wish: EstimateWish) -> None:
+    """Raises: UnsupportedCombination for an estimate that there is of whole tables only."""
+    if wish.of_records:
+        raise UnsupportedCombination(
+            "only whole tables are moved to the nearest of some records: ask for 'auto', or for whole tables"
+        )
 
 
 def require_whole_records(wish: EstimateWish, people: People | None) -> None:

@@ -18,7 +18,14 @@ from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.numeric.columns import Columns
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.answers.tables import called_by, unknown_name
-from dxgeom.planner.estimates.estimate import NOTHING_READ, Estimate, EstimateWish, given_away, known_number
+from dxgeom.planner.estimates.estimate import (
+    NOTHING_READ,
+    Estimate,
+    EstimateWish,
+    given_away,
+    known_number,
+    require_no_records,
+)
 from dxgeom.planner.estimates.exact_projection import (
     NoSuchPointError,
     independent_equations,
@@ -196,7 +203,8 @@ def estimate_of_list(released: LinearAnswers, plan_fingerprint: str, wish: Estim
 
 
 def require_few(answers: int, wish: EstimateWish) -> None:
-    """Raises: TooLarge when so many answers are not made integers."""
+    """Raises: TooLarge when so many answers are not made integers; UnsupportedCombination for those of records."""
+    require_no_records(wish)
     work = float(answers) ** 3
     if wish.integers and work > _EXACT_INTEGERS:
         raise TooLarge(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +18,15 @@ from dxgeom.numeric.columns import Columns
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.answers.cells import EVERYBODY, CellTable, joined, rows_of
 from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
-from dxgeom.planner.estimates.estimate import NOTHING_READ, Estimate, EstimateWish, given_away, known_number
+from dxgeom.planner.estimates.estimate import (
+    NOTHING_READ,
+    Estimate,
+    EstimateWish,
+    given_away,
+    known_number,
+    require_no_records,
+)
+from dxgeom.planner.estimates.joined import NEAR, OfRecords, cliques_of, nearest_of_records
 from dxgeom.planner.estimates.projection import (
     WORK,
     KnownOfTables,
@@ -35,6 +43,7 @@ from dxgeom.wording.numbers import counted
 
 if TYPE_CHECKING:
     from dxgeom.universe.labels import PolicyLabels
+    from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _AGREE: Final = 0.01
 """Tables whose parts differ by less than this part of the least cell's error agree."""
@@ -160,22 +169,25 @@ def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: E
     """See :meth:`Release.estimate`."""
     mechanism: Any = released.mechanism
     queries = released.queries
-    require_tables(queries.attribute_sets, wish)
+    require_tables(queries, wish, mechanism.exact_sets)
     raw = [released.table(name) for name in queries.names]
     known = _known(released, raw, wish)
     least = float(released.rmse[released.rmse > 0].min(initial=math.inf))
     tolerance = _AGREE * least if math.isfinite(least) else 0.0
-    found = known.settled(raw, tolerance)
+    worth = worth_of(mechanism, released.spent, None if known.total is None else round(known.total))
+    before, bound = (float(np.dot(known.weights, one)) for one in (worth.released, worth.at_most))
+    whole = _of_records(known, raw, before) if wish.of_records else None
+    found = known.settled(raw, tolerance) if whole is None else Projected(whole.tables, whole.moved, 0.0, 0)
     tables, moved = list[NDArray[Any]](found.tables), 0.0
+    if whole is not None:
+        # What is off by g at most adds as much to the bound, and g is that part of what is expected, or nearly.
+        bound, moved = min(before, bound + 3 * NEAR * before), math.sqrt(whole.off) if whole.off > whole.moved else 0.0
     if wish.integers:
         tables = _integers(known, found)
         moved = math.sqrt(known.squares([one - two for one, two in zip(tables, found.tables, strict=True)]))
     total = known.total
-    public = None if total is None else round(total)
-    worth = worth_of(mechanism, released.spent, public)
-    before, bound = (float(np.dot(known.weights, one)) for one in (worth.released, worth.at_most))
     guessed, probes = None, 0
-    if mechanism.normal:
+    if mechanism.normal and whole is None:
         probes = max(1, min(_MOST_PROBES, int(_PROBING / (work_of(raw) * max(found.steps, 1)))))
         generator = InsecureSeededRandomness(int(plan_fingerprint[:12], 16))
         each = [_bent(mechanism, known, raw, found, released.spent, generator) for _ in range(probes)]
@@ -185,19 +197,33 @@ def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: E
     hidden = EVERYBODY in wish.totals and () not in mechanism.exact_sets
     done = (
         NOTHING_READ,
-        *_sentences(known, raw, tables, found, integers=wish.integers),
+        *_sentences(known, raw, tables, found, whole, integers=wish.integers),
         *([given_away(f"the number of {EVERYBODY}")] if hidden else []),
         errors.in_words,
     )
     return TableEstimate(released, plan_fingerprint, tuple(tables), total, done, errors)
 
 
-def require_tables(attribute_sets: Sequence[tuple[int, ...]], wish: EstimateWish) -> None:
-    """Raises: UnsupportedCombination for an estimate that there is none of, of any such tables."""
+def _of_records(known: KnownOfTables, raw: Tables, expected: float) -> OfRecords:
+    cliques = cliques_of(known.sizes, known.attribute_sets)
+    return nearest_of_records(cliques, raw, known.weights, float(known.total or 0), expected)
+
+
+def require_tables(queries: MarginalQueries, wish: EstimateWish, exact: Collection[tuple[int, ...]]) -> None:
+    """Raises: UnsupportedCombination for an estimate that there is none of, of any such tables; TooLarge for one of
+    records whose attributes are joined to too many cells. Args: ``exact``: sets of attributes whose parts are exact."""
     if not wish.nonnegative:
         raise MarginalAnswers.not_to_agree.refusal
     _require_everybody(wish)
-    if wish.integers and any(len(own) > 2 for own in attribute_sets):
+    known = {*exact, *([()] if EVERYBODY in wish.totals else [])}
+    if wish.of_records and known != {()}:
+        raise UnsupportedCombination(
+            "tables are moved to those of some records where their number is public and every attribute has a rule: "
+            f"give totals={{'{EVERYBODY}': n}} where it is known otherwise, or ask for 'auto'"
+        )
+    if wish.of_records:
+        cliques_of(queries.sizes, queries.attribute_sets)
+    if wish.integers and any(len(own) > 2 for own in queries.attribute_sets):
         raise UnsupportedCombination(
             "whole numbers with the same margins need not exist for tables of three attributes and more: leave "
             "integers out, or ask for tables of two"
@@ -298,6 +324,7 @@ def _sentences(
     raw: Tables,
     tables: Sequence[NDArray[Any]],
     found: Projected,
+    whole: OfRecords | None,
     *,
     integers: bool,
 ) -> Iterator[str]:
@@ -313,11 +340,19 @@ def _sentences(
             f"tables agree up to {found.apart:.3g} records, the most that two differ by in a number that both contain: "
             "signs and agreement were met in turn, signs at the end"
         )
-    yield (
-        "whatever the truth, the total squared error is not larger than that of the released tables, each times its "
-        "importance; that of a single cell may be"
-    )
-    if known.of_records:
+    if whole is None or whole.off <= whole.moved:
+        yield (
+            "whatever the truth, the total squared error is not larger than that of the released tables, each times "
+            "its importance; that of a single cell may be"
+        )
+    else:
+        yield (
+            f"whatever the truth, the total squared error is at most {whole.off:.3g} larger than that of the released "
+            "tables, each times its importance"
+        )
+    if whole is not None:
+        yield "together they are the tables of some records, in parts of a record: more than that any two agree"
+    elif known.of_records:
         yield "tables of this shape are those of some records, whenever they agree and no cell is negative"
 
 
@@ -383,6 +418,7 @@ def estimate_of_boxes(released: BoxAnswers, plan_fingerprint: str, wish: Estimat
 
 def require_boxes(wish: EstimateWish) -> None:
     """Raises: UnsupportedCombination for an estimate that there is none of."""
+    require_no_records(wish)
     if not wish.nonnegative:
         raise BoxAnswers.not_to_agree.refusal
     _require_everybody(wish)
