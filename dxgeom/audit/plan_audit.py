@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.audit.bound_audit import BoundAgain, bound_again
+from dxgeom.audit.contrasted_moves import require_contrasted
 from dxgeom.audit.counted_blocks import (
     BITS,
     NoisyBlock,
@@ -335,9 +336,11 @@ def _in_blocks(mechanism: Any, metric: Metric) -> str:
         (require_tables if isinstance(mechanism, TableMechanism) else require_boxes)(mechanism, claimed, change)
     if any(isinstance(law, ToeplitzNormals) for one in noisy for law in one.laws):
         return require_along_totals(noisy, moves)
+    bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
+    if bases and weighs_sums(noisy):
+        return require_contrasted(noisy, moves)
     if weighs_sums(noisy):
         return require_weighed(noisy, moves)
-    bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
     return (require_along_bases if bases else require_moves)(noisy, moves)
 
 

@@ -17,6 +17,8 @@ from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
+from dxgeom.mechanisms.parts.contrast_answers import CONTRASTS, in_contrasts
+from dxgeom.mechanisms.parts.contrasts import ContrastNumbers
 from dxgeom.mechanisms.parts.products import NAME as PRODUCTS
 from dxgeom.mechanisms.parts.products import ProductNumbers, in_products, product_of, product_queries
 from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL
@@ -34,6 +36,8 @@ from dxgeom.plan_files.laws import (
     JUMPS,
     bases_data,
     bases_of,
+    contrasts_data,
+    contrasts_of,
     jump_axes_of,
     jumps_data,
     law_data,
@@ -76,6 +80,8 @@ def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
             law |= {"kind": IN_BOXES, "measured": measured_data(measured.trees)}
         if isinstance(measured, ProductNumbers):
             law = products_data(measured.products, product_of(mixing))
+        if isinstance(measured, ContrastNumbers):
+            law = contrasts_data(measured.parts)
     diagonal = not isinstance(mixing, np.ndarray)
     return {
         "name": mechanism.name,
@@ -105,7 +111,7 @@ def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQue
     sensitivity, change = (asked, None) if part.change is None else _changed(part.change, asked, queries)
     if rationals_of(part.steps, "mechanism.steps") != sensitivity.queries.steps:
         raise Wrong("DX307", "mechanism.steps", "these are not the steps of the lattice that these queries have")
-    if part.name in (NORMAL, LAPLACE, KRONECKER, PRODUCTS, *BOX_NOISE) and part.law is not None:
+    if part.name in (NORMAL, LAPLACE, KRONECKER, PRODUCTS, CONTRASTS, *BOX_NOISE) and part.law is not None:
         mechanism = _of_tables(part, sensitivity)
     else:
         law = None if part.law is None else _law_of(part.law, sensitivity)
@@ -146,6 +152,10 @@ def _of_tables(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechani
         products, places = products_of(part.law, "mechanism.law")
         with refused_as("DX306", "mechanism.law"):
             return in_products(sensitivity, product_queries(sensitivity), products, places)
+    if part.name == CONTRASTS:
+        parts = contrasts_of(part.law, "mechanism.law")
+        with refused_as("DX306", "mechanism.law"):
+            return in_contrasts(sensitivity, product_queries(sensitivity), parts)
     scales = scales_of(part.law, "mechanism.law")
     with refused_as("DX306", "mechanism.law"):
         return proved(part.name, marginal_space(sensitivity, None, worst=False), scales)

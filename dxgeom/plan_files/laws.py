@@ -20,6 +20,7 @@ from dxgeom.geometry.fan import Fan, certify_fan
 from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
+from dxgeom.mechanisms.parts.contrasts import LARGEST_ENTRY, MOST_JOINED, ContrastPart
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.mechanisms.parts.products import ProductStrategy, StrategyFactor
 from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
@@ -66,6 +67,8 @@ IN_TOTALS: Final = "ScaleInTotals"
 """The same where noise is in running totals along an attribute, through a Toeplitz matrix."""
 IN_PRODUCTS: Final = "ScalesInProducts"
 """Noise in products of what is measured along attributes, in whole numbers."""
+IN_CONTRASTS: Final = "NormalsInProducts"
+"""Normal noise in products of sums and of differences of values, each part with a root of its covariance."""
 LINE: Final = "line"
 _MOST_LEVELS: Final = 64
 _OF_A_FACTOR: Final = ("kinds", "rates", "sums", "shares")
@@ -222,6 +225,56 @@ def _factor_of(data: Any, place: str) -> tuple[int, StrategyFactor]:
         return whole_of(data["attribute"], f"{place}.attribute"), StrategyFactor(**arrays, bits=bits)
 
 
+def contrasts_data(parts: Sequence[ContrastPart]) -> dict[str, Any]:
+    """Normal noise in products, as a file holds it: of each root what is not above the diagonal, row by row."""
+
+    def along(own: Sequence[tuple[int, NDArray[np.int64]]]) -> list[dict[str, Any]]:
+        return [{"attribute": axis, "values": array_data(values)} for axis, values in own]
+
+    each = [
+        {
+            "size": float_text(one.size),
+            "contrasted": along(one.contrasted),
+            "summed": along(one.summed),
+            "root": array_data(one.root[np.tril_indices(len(one.root))]),
+        }
+        for one in parts
+    ]
+    return {"kind": IN_CONTRASTS, "parts": each}
+
+
+def contrasts_of(data: Any, place: str) -> tuple[ContrastPart, ...]:
+    """The same again. Raises: Wrong for what are no whole numbers of such a form."""
+    keys_of(data, ("kind", "parts"), place)
+    if data["kind"] != IN_CONTRASTS:
+        raise Wrong("DX305", place, f"the 'kind' of this is {IN_CONTRASTS}")
+    return tuple(
+        _contrast_of(one, f"{place}.parts[{number}]")
+        for number, one in enumerate(list_of(data["parts"], f"{place}.parts"))
+    )
+
+
+def _contrast_of(data: Any, place: str) -> ContrastPart:
+    keys_of(data, ("size", "contrasted", "summed", "root"), place)
+    along = {}
+    for name in ("contrasted", "summed"):
+        own = []
+        for number, one in enumerate(list_of(data[name], f"{place}.{name}")):
+            here = f"{place}.{name}[{number}]"
+            keys_of(one, ("attribute", "values"), here)
+            values = wholes_of(one["values"], f"{here}.values", 0, 2**31)
+            own.append((whole_of(one["attribute"], f"{here}.attribute"), values))
+        along[name] = tuple(own)
+    entries = wholes_of(data["root"], f"{place}.root", 1 - LARGEST_ENTRY, LARGEST_ENTRY - 1)
+    size = (math.isqrt(8 * entries.size + 1) - 1) // 2
+    if entries.ndim != 1 or size * (size + 1) != 2 * entries.size or size > MOST_JOINED:
+        raise Wrong("DX305", f"{place}.root", "a root has the entries of a triangle, row by row")
+    root = np.zeros((size, size), dtype=np.int64)
+    root[np.tril_indices(size)] = entries
+    with refused_as("DX305", place):
+        return ContrastPart(along["contrasted"], along["summed"], root, float_of(data["size"], f"{place}.size"))
+
+
 def fields_of(kind: type[Any]) -> dict[str, Any]:
     """What a file says of a thing of this kind, each with the type that it has."""
     hints = get_type_hints(kind)
@@ -319,7 +372,11 @@ def laws_schema() -> dict[str, Any]:
     product = {"size": text, "factors": {"type": "array", "items": _closed(factor)}}
     products = {"type": "array", "items": _closed(product)}
     own_product = {"type": "array", "items": whole}
+    values = {"type": "array", "items": _closed({"attribute": whole, "values": {"$ref": "#/$defs/Whole"}})}
+    part = {"size": text, "contrasted": values, "summed": values, "root": {"$ref": "#/$defs/Whole"}}
+    parts = {"type": "array", "items": _closed(part)}
     scales = {
+        IN_CONTRASTS: _closed({"kind": {"const": IN_CONTRASTS}, "parts": parts}),
         IN_PRODUCTS: _closed({"kind": {"const": IN_PRODUCTS}, "products": products, "product_of": own_product}),
         SCALES: {**own, "required": ["kind", "scales"], "additionalProperties": False},
         JUMPS: {

@@ -46,7 +46,7 @@ from dxgeom.privacy.measures import CONCENTRATED, privacy_measure_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.gaussian.mechanism import BestGaussian, GaussianSpace
-    from dxgeom.planner.boxes.as_candidates import BoxCandidates, ProductCandidates
+    from dxgeom.planner.boxes.as_candidates import BoxCandidates, ContrastCandidates, ProductCandidates
 
 _Thing = TypeVar("_Thing")
 
@@ -77,7 +77,8 @@ class CandidateBuilder:
     def lower_bound(self) -> float:
         """The largest known lower bound of the objective; under concentrated privacy that of Gaussian noise."""
         if self.sensitivity.metric.privacy == CONCENTRATED:
-            return self._gaussian_bound() or max(self._bound_in_boxes(), self._bound_by_weights())
+            found = self._gaussian_bound() or self._bound_in_products()
+            return found or max(self._bound_in_boxes(), self._bound_by_weights())
         tables = _if_made(self._marginal_space)
         found = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
         least = privacy_measure_of(self.sensitivity.metric.privacy).least_mean_square
@@ -110,6 +111,9 @@ class CandidateBuilder:
 
     def _bound_in_boxes(self) -> float:
         return self.in_boxes.bound if self.asks_boxes else 0.0
+
+    def _bound_in_products(self) -> float:
+        return self._contrasts.bound(quick=self.options.quick) if self.asks_products else 0.0
 
     def _gaussian_bound(self) -> float:
         try:
@@ -213,9 +217,24 @@ class CandidateBuilder:
         return self._products.built(quick=self.options.quick)
 
     @property
+    def product_gaussian(self) -> AdditiveMechanism:
+        """Normal noise in products of sums and of differences of values along attributes, which answers share."""
+        return self._contrasts.built(quick=self.options.quick)
+
+    @property
     def asks_products(self) -> bool:
-        """Whether each query multiplies weights along attributes, where only presence limits what noise may tell."""
-        return outgrows_a_search(len(self.sensitivity.queries.names)) and self._products.products
+        """Whether each query multiplies weights along attributes; for pure privacy, where only presence limits what
+        noise may tell."""
+        concentrated = self.sensitivity.metric.privacy == CONCENTRATED
+        if not outgrows_a_search(len(self.sensitivity.queries.names)):
+            return False
+        return self._contrasts.products if concentrated else self._products.products
+
+    @cached_property
+    def _contrasts(self) -> ContrastCandidates:
+        from dxgeom.planner.boxes.as_candidates import ContrastCandidates
+
+        return ContrastCandidates(self.sensitivity, self.objective)
 
     @cached_property
     def _products(self) -> ProductCandidates:

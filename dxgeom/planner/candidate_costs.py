@@ -98,7 +98,7 @@ WORK_OF: Final[Mapping[str, Work]] = MappingProxyType(
         "strategy": _sums,
         **dict.fromkeys(("gaussian", "gaussian-with-jumps"), _normal),
         **dict.fromkeys(("marginal-laplace", "marginal-gaussian", "kronecker-gaussian"), _parts),
-        **dict.fromkeys(("boxes-laplace", "boxes-gaussian", "product-laplace"), _parts),
+        **dict.fromkeys(("boxes-laplace", "boxes-gaussian", "product-laplace", "product-gaussian"), _parts),
         "toeplitz-gaussian": _totals,
         **dict.fromkeys(("body", "epsilon-dp"), _look),
         **dict.fromkeys(("laplace-equal-shares", "laplace-one-scale", "laplace-proportional-shares"), _look),

@@ -50,6 +50,9 @@ class Kind(Enum):
     PRODUCTS = "very many products of weights along attributes, records that come and go"
     """Built where queries outgrow a search for shapes and each multiplies weights of single attributes, under a rule
     about presence and none that is nearer; or when asked for. Then as a shape."""
+    CONCENTRATED_PRODUCTS = "very many products of weights along attributes, concentrated privacy"
+    """Built where queries outgrow a search for shapes and each multiplies weights of single attributes, or when asked
+    for. Then as a shape."""
     USER_BODY = "a body of one's own"
     """Built when a body is given; then as a shape."""
     CHANGED_QUERIES = "changed queries"
@@ -61,7 +64,13 @@ class Kind(Enum):
     """The literature's: built when asked for, taken when named; a shape is no worse."""
 
 
-NORMAL_KINDS: Final = (Kind.CONCENTRATED, Kind.CONCENTRATED_TABLES, Kind.UNEVEN_TABLES, Kind.CONCENTRATED_BOXES)
+NORMAL_KINDS: Final = (
+    Kind.CONCENTRATED,
+    Kind.CONCENTRATED_TABLES,
+    Kind.UNEVEN_TABLES,
+    Kind.CONCENTRATED_BOXES,
+    Kind.CONCENTRATED_PRODUCTS,
+)
 """Those of normal noise."""
 
 
@@ -131,6 +140,12 @@ CANDIDATES: Final[tuple[Candidate, ...]] = (
         lambda shared: shared.kronecker_gaussian,
     ),
     Candidate("product-laplace", "Laplace in products", Kind.PRODUCTS, lambda shared: shared.product_laplace),
+    Candidate(
+        "product-gaussian",
+        "Gaussian in products",
+        Kind.CONCENTRATED_PRODUCTS,
+        lambda shared: shared.product_gaussian,
+    ),
     Candidate("body", "your own body", Kind.USER_BODY, lambda shared: shared.own_body),
     Candidate("epsilon-dp", "ordinary ε-DP", Kind.ORDINARY, lambda shared: epsilon_dp_laplace(shared.sensitivity)),
     Candidate("changed-queries", "changed queries", Kind.CHANGED_QUERIES, lambda shared: shared.changed_queries),

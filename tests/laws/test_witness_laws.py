@@ -21,6 +21,7 @@ from dxgeom.mechanisms.linear import containment
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
+from dxgeom.mechanisms.parts.contrast_answers import in_contrasts
 from dxgeom.mechanisms.parts.product_search import QUICK, sought_products
 from dxgeom.mechanisms.parts.products import in_products, product_queries
 from dxgeom.mechanisms.parts.table_candidates import (
@@ -33,7 +34,7 @@ from dxgeom.mechanisms.parts.table_candidates import (
 )
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
 from dxgeom.planner.boxes.along_a_line import sought_along_a_line
-from dxgeom.planner.boxes.as_candidates import BoxCandidates, ProductCandidates
+from dxgeom.planner.boxes.as_candidates import BoxCandidates, ContrastCandidates, ProductCandidates
 from dxgeom.planner.boxes.choosing import sought
 from dxgeom.planner.candidates import names
 from dxgeom.planner.objectives.objective import Objective
@@ -118,6 +119,10 @@ def structured(policy, queries):
         asked = product_queries(sensitivity)
         products, places = sought_products(asked, np.ones(len(asked.units)), Fraction(2), QUICK)
         found["product-laplace"] = lambda other: in_products(other, asked, products, places)
+    if concentrated and ContrastCandidates(sensitivity, Objective("mse")).products:
+        built_of = ContrastCandidates(sensitivity, Objective("mse")).built(quick=True).mixing.measured
+        asked = product_queries(sensitivity)
+        found["product-gaussian"] = lambda other, built_of=built_of: in_contrasts(other, asked, built_of.parts)
     return found
 
 
@@ -176,7 +181,8 @@ def test_a_query_that_counts_everybody_once_more_is_accepted_just_where_their_nu
 def test_one_other_coefficient_is_refused(workload, privacy, presence):
     """Any number of what answers take of the noise, by any amount, at either end of 64 bits, too.
 
-    The last running total counts everybody: where their number is public, any answer may take of its noise.
+    The last running total, and a part without differences or kinds, count everybody: where their number is public, any
+    answer may take of their noise.
     """
     policy = policy_of(privacy, presence)
     queries, generator = workloads(policy.universe)[workload], np.random.default_rng(6)
@@ -184,14 +190,14 @@ def test_one_other_coefficient_is_refused(workload, privacy, presence):
     for name, make in structured(policy, queries).items():
         honest = make(sensitivity)
         mixing = honest.mixing
-        everybody = mixing.numerators.shape[1] - 1 if name == TOEPLITZ and not presence else None
+        everybody = set() if presence else counting_everybody(name, mixing)
         for amount in (1, -1, 2**40, 2**62, -(2**63)):
             for _ in range(2 * SPOILED):
                 numerators = mixing.numerators.copy()
                 place = tuple(generator.integers(numerators.shape))
                 numerators[place] = (int(numerators[place]) + amount + 2**63) % 2**64 - 2**63  # as 64 bits go around
                 other = IntegerMixing(numerators, mixing.divisors, mixing.measured)
-                if place[1] == everybody:
+                if place[1] in everybody:
                     assert private(with_mixing(honest, other))
                     continue
                 with pytest.raises(CertificateRefused, match="not made of the numbers"):
@@ -240,6 +246,16 @@ def test_an_attribute_that_no_answer_looks_at_is_not_gone_through(monkeypatch):
     numerators[0, 0] += 1
     with pytest.raises(CertificateRefused, match="not made of the numbers"):
         with_mixing(honest, IntegerMixing(numerators, honest.mixing.divisors, honest.mixing.measured))
+
+
+def counting_everybody(name, mixing):
+    """The places of measured numbers that are how many records there are."""
+    if name == TOEPLITZ:
+        return {mixing.numerators.shape[1] - 1}
+    if name != "product-gaussian":
+        return set()
+    ends = np.cumsum([0, *(block.size for block in mixing.measured.blocks)]).tolist()
+    return {ends[place] for place, block in enumerate(mixing.measured.blocks) if not block.axes}
 
 
 def with_mixing(mechanism, mixing):

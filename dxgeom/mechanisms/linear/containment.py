@@ -22,7 +22,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from dxgeom.errors import CertificateRefused
+from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.round_bodies import CrossPolytope, lengths_rounded_up
 from dxgeom.mechanisms.linear.distance_bounds import parts_of
@@ -87,11 +87,14 @@ def _first_near(metric: Metric, shape: tuple[int, ...]) -> Callable[[int], NDArr
     """Of an attribute, for every value the first one at a finite distance from it; None where all records are at one
     from no record. What no answer looks at is not worked out: its values may be very many.
 
-    Raises: TooLarge where distances do not add up over attributes.
+    Where distances do not add up over attributes, all values are held to be near: that asks for more.
     """
     if isinstance(metric, PresenceMetric):
         return None
-    parts = parts_of(metric, shape)
+    try:
+        parts = parts_of(metric, shape)
+    except TooLarge:
+        return lambda axis: np.zeros(shape[axis], dtype=np.int64)
     return cache(lambda axis: _first_near_along(parts[axis]))
 
 

@@ -157,6 +157,36 @@ def joint_distance_bounds_of(
     return DistanceBounds(tuple(least), tuple(most), presence)
 
 
+@final
+@dataclass(frozen=True)
+class AnyChange:
+    """Bounds on what any change costs between records that are told apart: ``least`` ≤ d, and d ≤ ``most`` where that
+    is known; None for ``least`` where presence alone limits it, or nothing does. ``presence``: of a record and none."""
+
+    least: Fraction | None
+    most: Fraction | None
+    presence: Fraction | None
+
+
+def any_change(metric: Metric, shape: Sequence[int], classes: Mapping[int, NDArray[np.int64]]) -> AnyChange:
+    """The same constants for changes of whole records.
+
+    Guarantee: on every way from one record to another that is told apart some step changes what is told. It is inside a
+    group, or one of the sum, which costs what its attribute costs alone at least; ``least`` is below both. Ways
+    through absence cost twice presence. Raises: TooLarge for a metric of another form.
+    """
+    presence = metric.epsilon if isinstance(metric, PresenceMetric) else None
+    inner, groups = _without_groups(metric.inner if isinstance(metric, PresenceMetric) else metric, shape)
+    alone = distance_bounds_of(inner, shape, dict(classes)).least
+    least = _least([*alone, *(group.epsilon for group in groups)])
+    most = _least([group.epsilon for group in groups if {*classes} <= {*group.places}])
+    if len(shape) == 1:
+        most = distance_bounds_of(inner, shape, dict(classes)).most[0] if classes else None
+    if presence is not None:
+        most = 2 * presence if most is None else min(most, 2 * presence)
+    return AnyChange(_below_absence(least, presence), most, presence)
+
+
 def _without_groups(metric: Metric, shape: Sequence[int]) -> tuple[Metric, tuple[Group, ...]]:
     """The distances that add up, and the constants that undercut them."""
     if tuple(shape) == (metric.size,):

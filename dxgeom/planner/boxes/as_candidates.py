@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.distance_bounds import joint_distance_bounds_of
+from dxgeom.mechanisms.linear.distance_bounds import AnyChange, any_change, joint_distance_bounds_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
 from dxgeom.mechanisms.parts.box_scales import line_gaps
+from dxgeom.mechanisms.parts.contrast_answers import in_contrasts
+from dxgeom.mechanisms.parts.contrast_search import QUICK_WORK, THOROUGH_WORK, ContrastSearch, Look
 from dxgeom.mechanisms.parts.products import ProductQueries, in_products, product_queries
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
 from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.boxes.choosing import measured_flat, sought
 from dxgeom.planner.objectives.objective import Objective
-from dxgeom.privacy.measures import PURE
+from dxgeom.privacy.measures import CONCENTRATED, PURE
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 
@@ -121,7 +123,66 @@ class ProductCandidates:
         if isinstance(self._found, TooLarge):
             raise self._found
         queries, presence = self._found
-        factors = 1.0 if self.objective.factors is None else self.objective.factors
-        costs = (self.sensitivity.queries.float_steps * queries.units) ** 2 * factors
-        products, product_of = sought_products(queries, np.asarray(costs), presence, QUICK if quick else THOROUGH)
+        costs = _costs(self.sensitivity, self.objective, queries)
+        products, product_of = sought_products(queries, costs, presence, QUICK if quick else THOROUGH)
         return in_products(self.sensitivity, queries, products, product_of.tolist())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ContrastCandidates:
+    """The same with normal noise, of sums and of differences of values."""
+
+    sensitivity: Sensitivity
+    objective: Objective = field(repr=False)
+
+    @property
+    def products(self) -> bool:
+        """Whether they are, of two attributes or more, and such noise may be the best for them."""
+        return not isinstance(self._search, TooLarge) and len(self._asked[0].classes) > 1
+
+    @cached_property
+    def _asked(self) -> tuple[ProductQueries, AnyChange]:
+        metric, universe = self.sensitivity.metric, self.sensitivity.universe
+        if metric.privacy != CONCENTRATED or self.objective.name == "max":
+            raise TooLarge("normal noise in products makes totals of errors small, for concentrated privacy")
+        queries = product_queries(self.sensitivity)
+        change = any_change(metric.metric, () if universe is None else universe.shape, queries.classes)
+        if change.presence is None and change.least is None:
+            raise TooLarge("no record moves these counts at a finite distance, so they need no noise")
+        return queries, change
+
+    @cached_property
+    def _search(self) -> ContrastSearch | TooLarge:
+        try:
+            queries, change = self._asked
+            return ContrastSearch(queries, _costs(self.sensitivity, self.objective, queries), change)
+        except TooLarge as error:
+            return error
+
+    @cached_property
+    def _looks(self) -> dict[bool, Look]:
+        return {}
+
+    def _found(self, quick: bool) -> tuple[ContrastSearch, Look]:
+        if isinstance(self._search, TooLarge):
+            raise self._search
+        if quick not in self._looks:
+            self._looks[quick] = self._search.found(QUICK_WORK if quick else THOROUGH_WORK)
+        return self._search, self._looks[quick]
+
+    def built(self, *, quick: bool) -> AdditiveMechanism:
+        """The noise. Raises: TooLarge, CertificateRefused."""
+        search, look = self._found(quick)
+        return in_contrasts(self.sensitivity, self._asked[0], search.parts(look))
+
+    def bound(self, *, quick: bool) -> float:
+        """What no normal noise errs less than in all. Raises: TooLarge."""
+        search, look = self._found(quick)
+        return search.bound(look)
+
+
+def _costs(sensitivity: Sensitivity, objective: Objective, queries: ProductQueries) -> NDArray[np.float64]:
+    """(K,): what the square of each answer's error over its unit counts."""
+    factors = 1.0 if objective.factors is None else objective.factors
+    return np.asarray((sensitivity.queries.float_steps * queries.units) ** 2 * factors)

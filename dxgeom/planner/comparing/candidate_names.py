@@ -63,5 +63,5 @@ def _kinds_of(shared: CandidateBuilder) -> set[Kind]:
     elif shared.asks_boxes:
         kinds |= {Kind.BOXES, Kind.CONCENTRATED_BOXES} if concentrated else {Kind.BOXES}
     if shared.asks_products:
-        kinds |= {Kind.PRODUCTS}
+        kinds |= {Kind.CONCENTRATED_PRODUCTS if concentrated else Kind.PRODUCTS}
     return kinds

@@ -35,6 +35,7 @@ COMPARED: Final = (
     Kind.BOXES,
     Kind.CONCENTRATED_BOXES,
     Kind.PRODUCTS,
+    Kind.CONCENTRATED_PRODUCTS,
     Kind.USER_BODY,
     Kind.ORDINARY,
 )

@@ -22,11 +22,13 @@ from dxgeom.planner.comparing.candidate_bounds import CAUTION, is_large, unprove
 
 QUICK: Final = (
     *("hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "toeplitz-gaussian", "body", "product-laplace"),
+    "product-gaussian",
     *("gaussian-with-jumps", "laplace"),
     *("epsilon-dp", "marginal-laplace", "changed-queries", "block-hulls", "rotated-laplace", "coarse-hull"),
     "boxes-laplace",
 )
 """In this order;"""
+_SHARED: Final = frozenset(("product-laplace", "product-gaussian"))
 SOUGHT: Final = ("gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull")
 """these only where none was built that seldom has a hundredth more;"""
 _IN_A_BASIS: Final = SOUGHT[1:]
@@ -63,7 +65,7 @@ class QuickSearch:
         if name in SOUGHT and not self._enough.isdisjoint(built):
             raise TooLarge("a quick plan seeks no other shape where the best of another kind was built")
         title = self.shared.objective.title
-        if name == "laplace" and "product-laplace" in built and not self._differences:
+        if name == "laplace" and not _SHARED.isdisjoint(built) and not self._differences:
             raise TooLarge("scales for so many answers take longer than a quick plan may, beside noise that they share")
         if name == "laplace" and self._laplace_floor > least:
             raise TooLarge(f"it has at least {self._laplace_floor / least:.3g} times the least {title} found")

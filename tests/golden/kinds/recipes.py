@@ -96,7 +96,14 @@ OPTIONS: dict[str, Callable[[str], dict[str, Any]]] = {
     "changed-queries": lambda variant: {"records": records_of(variant)},
     "body": lambda variant: {"body": dx.geometry.PowerBall(np.array([1.0, 8.0, 1.0, 1.0, 1.0]), 1.5)},
 }
-ELSEWHERE = {"marginal-laplace", "marginal-gaussian", "kronecker-gaussian", "product-laplace", *BOX_NOISE}
+ELSEWHERE = {
+    "marginal-laplace",
+    "marginal-gaussian",
+    "kronecker-gaussian",
+    "product-laplace",
+    "product-gaussian",
+    *BOX_NOISE,
+}
 
 
 def recipes() -> Iterator[tuple[str, Recipe]]:
@@ -176,6 +183,9 @@ def _products() -> Iterator[tuple[str, Recipe]]:
         policy = lambda variant=variant, rule=rule: policy_of(variant, {**SEX, **WARD, **AGE}, rule)  # noqa: E731
         name = variant.replace("pure", "pure, presence")
         yield f"products, {name}, product-laplace", Recipe(linear(tables, mechanism="product-laplace"), policy)
+    rule = {"between": "everything", "epsilon": "1.5"}
+    policy = lambda: policy_of("concentrated", {**SEX, **WARD, **AGE}, rule)  # noqa: E731
+    yield "products, concentrated, product-gaussian", Recipe(linear(tables, mechanism="product-gaussian"), policy)
 
 
 INTERVALS = {

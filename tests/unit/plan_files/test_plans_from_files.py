@@ -52,6 +52,7 @@ ALSO = {
     "marginal-gaussian": "whole tables",
     "kronecker-gaussian": "uneven tables",
     "product-laplace": "presence alone",
+    "product-gaussian": "presence alone",
 }
 
 
@@ -61,7 +62,7 @@ def planned(name, mechanism):
         queries = dx.parse_queries("queries: [{marginals: {ways: 2}}]", policy, 20)
         return policy, dx.plan(policy.compile(), queries, mechanism=mechanism)
     if name == "presence alone":
-        policy = dx.parse_policy(ALONE)
+        policy = dx.parse_policy(ALONE + ("privacy: concentrated\n" if mechanism == "product-gaussian" else ""))
         queries = dx.parse_queries("queries: [{prefixes: age}, {marginal: sex}]", policy)
         return policy, dx.plan(policy.compile(), queries, mechanism=mechanism)
     if name == "whole tables":
