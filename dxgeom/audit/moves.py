@@ -5,7 +5,7 @@ first hides them up to the length of what is left without their mean, over its d
 the other attributes of a record add to a move is taken at its most, block by block: in integers and rationals; along
 bases of attributes, which are undone in balls, in float64 and too large by more than all roundings. In running totals
 what a record adds, through the law's own map undone, is a vector for each value; near their distance two are compared
-in integers.
+in integers or in balls.
 
 Noise in weighted sums has a scale of its own in every number. The plan's proof multiplies the largest column sums of
 factors; here all combinations of values are gone through, over all products together, likewise in float64.
@@ -32,8 +32,10 @@ from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.noise.toeplitz import ONE, ToeplitzNormals
+from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.exact_numbers import at_most_one, value_rounded_up
 from dxgeom.numeric.rounding import round_down, round_up
 
@@ -356,7 +358,9 @@ _VECTORS_AT_ONCE: Final = 512
 
 def require_along_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
     """That every move is hidden, of which all changes are made; in a sentence. Raises: CertificateRefused, TooLarge."""
-    vectors, axis, codes = _OfTotals(noisy), noisy[0].block.axes[0], noisy[0].block.merged
+    law = next(law for one in noisy for law in one.laws)
+    vectors = _OfTriangle(noisy) if isinstance(law, TriangularNormals) else _OfTotals(noisy)
+    axis, codes = noisy[0].block.axes[0], noisy[0].block.merged
     alike = [distance for places, distance in moves.together if axis in places]
     part, values = moves.parts[axis], np.arange(vectors.size)
     if isinstance(part, DiscreteMetric):
@@ -372,21 +376,72 @@ def require_along_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
     return "every move along the attribute of the totals is hidden, no other moves them: so is every change"
 
 
+_ONE_LAW: Final = "noise in running totals has one law, of the totals of one attribute"
+
+
+def _only_law(noisy: Sequence[NoisyBlock]) -> NoiseLaw:
+    """Raises: CertificateRefused unless there is one, of one attribute's totals; TooLarge."""
+    laws = [law for one in noisy for law in one.laws]
+    if len(laws) != 1 or not isinstance(noisy[0].block.along[0], InTotals):
+        raise CertificateRefused(_ONE_LAW)
+    if laws[0].dimension > _MOST_TOTALS:
+        raise TooLarge(f"running totals of more than {_MOST_TOTALS:,} values are not laid out for this audit")
+    return laws[0]
+
+
 @final
-class _OfTotals:
-    """Of each value. Raises: CertificateRefused for noise of another form; TooLarge."""
+class _OfTriangle:
+    """Of each value what the noise's triangular matrix makes of it, undone: in float64, and near a distance in balls.
+    Raises: CertificateRefused for noise of another form; TooLarge."""
 
     def __init__(self, noisy: Sequence[NoisyBlock]) -> None:
-        laws = [law for one in noisy for law in one.laws]
-        if (
-            len(laws) != 1
-            or not isinstance(laws[0], ToeplitzNormals)
-            or not isinstance(noisy[0].block.along[0], InTotals)
-        ):
-            raise CertificateRefused("noise in running totals has one law, of the totals of one attribute")
-        self._law, self.size, self._steps = laws[0], laws[0].dimension, noisy[0].block.steps
-        if self.size > _MOST_TOTALS:
-            raise TooLarge(f"running totals of more than {_MOST_TOTALS:,} values are not laid out for this audit")
+        law = _only_law(noisy)
+        if not isinstance(law, TriangularNormals):
+            raise CertificateRefused(_ONE_LAW)
+        self._factor, self.size, self._steps = law.factor, law.dimension, noisy[0].block.steps
+        added = self._steps * np.tri(self.size)
+        with np.errstate(all="ignore"):  # of what is no number here balls decide
+            self._laid_out = np.linalg.solve(self._factor, added)
+            left = np.linalg.norm(self._factor @ self._laid_out - added, axis=0)
+            # The inverse is what is laid out, of differences; twice for what it lacks itself.
+            self._off = left * (4 * float(np.linalg.norm(self._laid_out)) / self._steps)
+
+    def require(self, one: NDArray[np.int64], other: NDArray[np.int64] | None, bounds: NDArray[np.float64]) -> None:
+        """Raises: CertificateRefused unless they are no further apart, or where there is no other, no longer."""
+        for start in range(0, len(one), _VECTORS_AT_ONCE):
+            here = slice(start, start + _VECTORS_AT_ONCE)
+            vectors, off = self._laid_out[:, one[here]], self._off[one[here]]
+            with np.errstate(all="ignore"):
+                if other is not None:
+                    vectors, off = vectors - self._laid_out[:, other[here]], off + self._off[other[here]]
+                far = ~(np.linalg.norm(vectors, axis=0) + off <= bounds[here] * (1 - _NEAR))
+            for place in np.flatnonzero(far).tolist():
+                at = start + place
+                length = self._in_balls(int(one[at]), None if other is None else int(other[at]))
+                if not bool(length <= arb(float(bounds[at]))):
+                    raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
+
+    def _in_balls(self, one: int, other: int | None) -> arb:
+        """How far they are apart, by solving row by row."""
+        found: list[arb] = []
+        with ctx.workprec(_PRECISION):
+            for place, row in enumerate(self._factor):
+                moved = self._steps * ((place >= one) - (other is not None and place >= other))
+                known = zip(row[:place].tolist(), found, strict=True)
+                before = sum((arb(own) * beside for own, beside in known if own), arb(0))
+                found.append((arb(moved) - before) / arb(float(row[place])))
+            return sum((each * each for each in found), arb(0)).sqrt()
+
+
+@final
+class _OfTotals:
+    """Of each value, through a Toeplitz matrix. Raises: CertificateRefused for noise of another form; TooLarge."""
+
+    def __init__(self, noisy: Sequence[NoisyBlock]) -> None:
+        law = _only_law(noisy)
+        if not isinstance(law, ToeplitzNormals):
+            raise CertificateRefused(_ONE_LAW)
+        self._law, self.size, self._steps = law, law.dimension, noisy[0].block.steps
         place = np.arange(self.size)
         lags = place[:, None] - place
         whole = np.where(lags >= 0, self._law.series[np.maximum(lags, 0)] / ONE, 0.0)

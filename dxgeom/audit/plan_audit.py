@@ -57,6 +57,7 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.toeplitz import ToeplitzNormals
+from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.plan import Plan
 
@@ -334,7 +335,7 @@ def _in_blocks(mechanism: Any, metric: Metric) -> str:
         claimed = blocks_with_noise(mechanism)
         noisy = [*claimed.values()]
         (require_tables if isinstance(mechanism, TableMechanism) else require_boxes)(mechanism, claimed, change)
-    if any(isinstance(law, ToeplitzNormals) for one in noisy for law in one.laws):
+    if any(isinstance(law, ToeplitzNormals | TriangularNormals) for one in noisy for law in one.laws):
         return require_along_totals(noisy, moves)
     bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
     if bases and weighs_sums(noisy):

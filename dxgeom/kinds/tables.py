@@ -26,7 +26,7 @@ from dxgeom.wording.numbers import brief, counted
 if TYPE_CHECKING:
     from dxgeom.mechanisms.parts.factors import Factor
     from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
-    from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
+    from dxgeom.mechanisms.parts.toeplitz_mechanism import TotalsStrategy
     from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.candidates import CandidateResult
@@ -310,15 +310,14 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
         return [*lines, *(["where the bound draws directions: it holds but for a chance of 1e-9"] if drawn else [])]
 
 
-def _in_words(factor: Factor | ToeplitzStrategy) -> str:
+def _in_words(factor: Factor | TotalsStrategy) -> str:
     from dxgeom.mechanisms.parts.factors import Tree
     from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
+    from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
 
-    if isinstance(factor, ToeplitzStrategy):
-        return factor.in_words
     if isinstance(factor, Tree):
         return f"in a tree that splits by {', '.join(map(str, factor.radices))}"
-    return "cut by cut along its line"
+    return factor.in_words if isinstance(factor, ToeplitzStrategy | WeighedStrategy) else "cut by cut along its line"
 
 
 TABLES: Final = WholeTablesKind()

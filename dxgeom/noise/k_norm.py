@@ -19,6 +19,7 @@ from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import RejectionNoise, tightest_rejection
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.noise.toeplitz import ToeplitzNormals
+from dxgeom.noise.triangular import TriangularNormals
 
 LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     BoxNoise,
@@ -28,6 +29,7 @@ LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     DifferencedNormals,
     KroneckerNormals,
     ToeplitzNormals,
+    TriangularNormals,
     GaussianWithJumps,
     FacetConeNoise,
     ProductNoise,

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.factors import Factor
-from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism
-from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, TotalsStrategy
 from dxgeom.plan_files.codec import Codec
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational
 from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scales_of, strategy_data, strategy_of
@@ -56,13 +55,25 @@ class TotalsPart(BaseModel):
 
 
 @final
+class WeighedTotalsPart(BaseModel):
+    """How running totals along an attribute are measured, by weights of changes: a triangular matrix follows."""
+
+    model_config = _STRICT
+
+    records: list[str] = Field(description="Weights of records over squared distances, float64 in hexadecimal.")
+    steps: list[str] = Field(description="Likewise of steps from each value to the next.")
+    costs: list[str] = Field(description="What squared errors of totals count.")
+    nodes: list[int] = Field(description="The first power of four that weights are taken at, and how many.")
+
+
+@final
 class BoxNoisePart(BaseModel):
     """How boxes are measured, and the noise in it."""
 
     model_config = _STRICT
 
     name: Literal["boxes-gaussian", "boxes-laplace", "toeplitz-gaussian"]
-    measured: list[Literal["line"] | list[int] | TotalsPart] = Field(
+    measured: list[Literal["line"] | list[int] | TotalsPart | WeighedTotalsPart] = Field(
         description="For each attribute whose values boxes tell apart: cut by cut along its line, or into how many "
         "classes each level of a tree splits those above; or of one attribute its running totals."
     )
@@ -133,10 +144,10 @@ def _measured_data(mechanism: BoxMechanism | ToeplitzMechanism) -> list[Any]:
     return measured_data(mechanism.trees)
 
 
-def _measured_of(part: BoxNoisePart, sizes: Sequence[int]) -> Sequence[Factor] | ToeplitzStrategy:
+def _measured_of(part: BoxNoisePart, sizes: Sequence[int]) -> Sequence[Factor] | TotalsStrategy:
     """Raises: Wrong."""
     place = "box_noise.measured"
-    totals = [one for one in part.measured if isinstance(one, TotalsPart)]
+    totals = [one for one in part.measured if isinstance(one, TotalsPart | WeighedTotalsPart)]
     if (len(part.measured) == len(totals) == len(sizes) == 1) and part.name == TOEPLITZ:
         return strategy_of(totals[0].model_dump(), sizes[0], f"{place}[0]")
     if totals or part.name == TOEPLITZ:

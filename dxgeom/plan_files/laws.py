@@ -23,11 +23,14 @@ from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBal
 from dxgeom.mechanisms.parts.contrasts import LARGEST_ENTRY, MOST_JOINED, ContrastPart
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.mechanisms.parts.products import ProductStrategy, StrategyFactor
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TotalsStrategy
 from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
+from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.toeplitz import ToeplitzNormals
+from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.plan_files.text.exact_text import (
     array_data,
     float_of,
@@ -54,7 +57,7 @@ BODIES: Final[tuple[type[Any], ...]] = (
 """The bodies that a file can hold: those whose own classes refuse what is no body."""
 JUMPS: Final = GaussianWithJumps.__name__
 """Normal noise with jumps: the axes of the normal part, all else follows from policy and queries."""
-_FOLLOWING: Final = (GaussianWithJumps, ToeplitzNormals)
+_FOLLOWING: Final = (GaussianWithJumps, ToeplitzNormals, TriangularNormals)
 """Laws whose numbers follow from what a file says instead."""
 KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES) if kind not in _FOLLOWING}
 SCALES: Final = "ScalesInTables"
@@ -64,13 +67,14 @@ ALONG: Final = "ScalesAlongBases"
 IN_BOXES: Final = "ScalesInBoxes"
 """The same where noise is in blocks, along trees and lines of attributes."""
 IN_TOTALS: Final = "ScaleInTotals"
-"""The same where noise is in running totals along an attribute, through a Toeplitz matrix."""
+"""The same where noise is in running totals along an attribute, through a triangular matrix."""
 IN_PRODUCTS: Final = "ScalesInProducts"
 """Noise in products of what is measured along attributes, in whole numbers."""
 IN_CONTRASTS: Final = "NormalsInProducts"
 """Normal noise in products of sums and of differences of values, each part with a root of its covariance."""
 LINE: Final = "line"
 _MOST_LEVELS: Final = 64
+_WEIGHTS: Final = ("records", "steps", "costs")
 _OF_A_FACTOR: Final = ("kinds", "rates", "sums", "shares")
 BASES_FORM: Final = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Floats"}, {"type": "null"}]}}
 _MOST_NESTED = 20
@@ -151,19 +155,36 @@ def measured_of(data: Any, sizes: Sequence[int], place: str) -> tuple[Factor, ..
     )
 
 
-def strategy_data(strategy: ToeplitzStrategy) -> dict[str, Any]:
-    """How running totals are measured, as a file holds it: coefficients and lengths follow."""
+def strategy_data(strategy: TotalsStrategy) -> dict[str, Any]:
+    """How running totals are measured, as a file holds it: coefficients and lengths, or the matrix, follow."""
+    if isinstance(strategy, WeighedStrategy):
+        weights = {name: [*map(float_text, getattr(strategy, name))] for name in _WEIGHTS}
+        return weights | {"nodes": list(strategy.nodes)}
     return {"theta": float_text(strategy.theta), "window": strategy.window, "scaled": strategy.scaled}
 
 
-def strategy_of(data: Any, size: int, place: str) -> ToeplitzStrategy:
+def strategy_of(data: Any, size: int, place: str) -> TotalsStrategy:
     """The same again, over so many values told apart. Raises: Wrong."""
+    if isinstance(data, dict) and "records" in data:
+        return _weighed_of(data, size, place)
     said = keys_of(data, ("theta", "window", "scaled"), place)
     window = None if said["window"] is None else whole_of(said["window"], f"{place}.window", 2, size)
     if type(said["scaled"]) is not bool:
         raise Wrong("DX302", f"{place}.scaled", "this is true or false")
     with refused_as("DX305", place):
         return ToeplitzStrategy(size, float_of(said["theta"], f"{place}.theta"), window, said["scaled"])
+
+
+def _weighed_of(data: Any, size: int, place: str) -> WeighedStrategy:
+    said = keys_of(data, (*_WEIGHTS, "nodes"), place)
+    records, steps, costs = (
+        tuple(float_of(one, f"{place}.{name}") for one in list_of(said[name], f"{place}.{name}")) for name in _WEIGHTS
+    )
+    nodes = [whole_of(one, f"{place}.nodes") for one in list_of(said["nodes"], f"{place}.nodes")]
+    if len(nodes) != 2:
+        raise Wrong("DX302", f"{place}.nodes", "these are the first power of four, and how many")
+    with refused_as("DX305", place):
+        return WeighedStrategy(size, records, steps, costs, (nodes[0], nodes[1]))
 
 
 def _tree_of(data: Any, size: int, place: str) -> Tree:

@@ -24,6 +24,7 @@ from dxgeom.mechanisms.shapes.hulls import LARGEST_HULL_DIMENSION
 from dxgeom.mechanisms.shapes.strategy_program import fewest_steps_work
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
+from dxgeom.noise.triangular import LAID_OUT
 
 
 @final
@@ -85,8 +86,10 @@ def _parts(sizes: Sizes) -> float:
 
 
 def _totals(sizes: Sizes) -> float:
-    """Three Fourier transforms for the error of each answer, where columns have lengths of their own."""
-    return 24.0 * sizes.answers * sizes.dimensions * math.log2(2.0 * sizes.dimensions + 2)
+    """Three Fourier transforms for the error of each answer, where columns have lengths of their own; and where a
+    triangular matrix is laid out, two proofs of it."""
+    laid_out = 2.0 * sizes.dimensions**3 if sizes.dimensions <= LAID_OUT else 0.0
+    return laid_out + 24.0 * sizes.answers * sizes.dimensions * math.log2(2.0 * sizes.dimensions + 2)
 
 
 WORK_OF: Final[Mapping[str, Work]] = MappingProxyType(

@@ -31,6 +31,7 @@ from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import RejectionNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.noise.toeplitz import ToeplitzNormals
+from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long
@@ -73,6 +74,7 @@ LAWS = {
     "normal numbers in running totals": ToeplitzNormals(
         np.array([2**60, 2**59, 3 * 2**57, -(2**55)]), np.array([90.0, 90.0, 40.0, 60.0])
     ),
+    "normal numbers through a triangle": TriangularNormals(np.array([[90.0, 0.0], [-40.0, 60.0]])),
     "Gaussian with jumps": GaussianWithJumps.around(
         GaussianNoise(Ellipsoid(np.array([[50.0, 0.0], [-12.0, 40.0]]))),
         JumpShifts.listed(np.array([[30, 0], [0, 20], [30, -20], [10, 10]]), np.array([1.0, 1.0, 1.25, 0.875])),

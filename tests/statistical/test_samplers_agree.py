@@ -28,6 +28,7 @@ from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import RejectionNoise, box_around, cross_polytope_around, ellipsoid_around
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.noise.toeplitz import ToeplitzNormals
+from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 pytestmark = pytest.mark.long
@@ -191,6 +192,7 @@ def test_no_law_is_forgotten():
         DifferencedNormals,
         KroneckerNormals,
         ToeplitzNormals,
+        TriangularNormals,
         CartesianProductNoise,
     }
     assert {type(law) for name in SAMPLERS for law in samplers(name)} == members(NoiseLaw) - others

@@ -29,6 +29,7 @@ from dxgeom.mechanisms.linear.distance_bounds import distance_bounds_of
 from dxgeom.mechanisms.parts.box_scales import line_gaps
 from dxgeom.mechanisms.parts.tables import family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
+from dxgeom.mechanisms.parts.weighed_totals import prefixes_bound_by_weights
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import cached_property
@@ -324,7 +325,8 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     boxes, least = boxes.merged, privacy_measure_of(metric.privacy).least_mean_square
     alone = costs * _each_alone(metric, boxes)
     every = np.arange(boxes.count)
-    found = max(_by_duality(metric, boxes, costs, alone, every), _by_weights(metric, boxes, costs)) * least
+    found = max(_by_duality(metric, boxes, costs, alone, every), _by_weights(metric, boxes, costs))
+    found = max(found, _of_prefixes_along_a_line(metric, boxes, costs)) * least
     if metric.privacy == PURE:
         for known, among in (_of_whole_tables(metric, boxes, costs), _by_directions(metric, boxes, costs)):
             if known:
@@ -453,6 +455,15 @@ def _most(metric: VerifiedMetric, boxes: BoxQueries, place: int) -> Fraction | N
     """No two values that are told apart of this column are further apart; None where some are at no distance."""
     column = boxes.columns[place]
     return distance_bounds_of(metric.metric, boxes.universe.shape, {column.axis: column.codes}).most[0]
+
+
+def _of_prefixes_along_a_line(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
+    """Where records come and go, and every box is a prefix of one column."""
+    if not isinstance(metric.metric, PresenceMetric) or len(boxes.columns) != 1 or np.any(boxes.lower):
+        return 0.0
+    gaps, size = line_gaps(metric, boxes)[0], boxes.sizes[0]
+    each = np.bincount(boxes.upper[:, 0] - 1, costs, size).astype(np.float64)
+    return prefixes_bound_by_weights(size, float(metric.metric.epsilon), gaps, each)
 
 
 def _of_all_prefixes(

@@ -1,4 +1,4 @@
-"""Counts of intervals of one attribute, as differences of running totals with noise through a Toeplitz matrix."""
+"""Counts of intervals of one attribute, as differences of running totals with noise through a triangular matrix."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy
+from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.privacy.measures import require_for_normal_noise
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 TOEPLITZ: Final = "toeplitz-gaussian"
+"""Its name is that of its first form; a triangular matrix by weights of changes goes by it, too."""
+TotalsStrategy = ToeplitzStrategy | WeighedStrategy
 _BITS: Final = 61
 
 
@@ -66,7 +68,7 @@ class ToeplitzMechanism(BoxedCounts):
     name: str
     metric: VerifiedMetric = field(repr=False)
     boxes: BoxQueries = field(repr=False)
-    strategy: ToeplitzStrategy
+    strategy: TotalsStrategy
     scales: NDArray[np.float64] = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +78,8 @@ class ToeplitzMechanism(BoxedCounts):
             raise CertificateRefused(f"noise in running totals is {TOEPLITZ}")
         require_for_normal_noise(self.metric.privacy)
         self.require_no_number()
-        if self.scales.shape != (1,) or self.scales.dtype != np.float64 or type(self.strategy) is not ToeplitzStrategy:
+        known = type(self.strategy) in (ToeplitzStrategy, WeighedStrategy)
+        if self.scales.shape != (1,) or self.scales.dtype != np.float64 or not known:
             raise CertificateRefused("noise in running totals has one scale, of a strategy")
         bounds = line_bounds(self.metric, self.merged)
         if self.strategy.size != self.merged.sizes[0] or not self.strategy.hides(self.scale, bounds):
@@ -98,9 +101,8 @@ class ToeplitzMechanism(BoxedCounts):
 
     @cached_property
     def fingerprint(self) -> str:
-        own = self.strategy.size, float(self.strategy.theta), self.strategy.window, self.strategy.scaled
         asked = self.name, self.metric.fingerprint, self.boxes.fingerprint
-        return canonical_digest("running totals with noise", *asked, *own, self.strategy.series, self.scales)
+        return canonical_digest("running totals with noise", *asked, *self.strategy.identity, self.scales)
 
     @cached_property
     def variances(self) -> NDArray[np.float64]:
@@ -109,7 +111,7 @@ class ToeplitzMechanism(BoxedCounts):
 
     @property
     def rounding_part(self) -> float:
-        """No difference of totals has less noise than one of two neighbours, and each of the two is rounded."""
+        """Each total has some noise of this scale that no total before it has; and each of two is rounded."""
         return 2 * (float(self.step) / self.shares) ** 2 / (12 * self.scale**2)
 
     @property
@@ -123,7 +125,7 @@ class ToeplitzMechanism(BoxedCounts):
         return (self._law if step == float(self.step) else self.strategy.law(self.scale, step)), 1
 
     @cached_property
-    def _law(self) -> ToeplitzNormals:
+    def _law(self) -> NoiseLaw:
         return self.strategy.law(self.scale, float(self.step))
 
     def averages(self) -> Iterator[tuple[Mapping[int, int], Mapping[int, int]]]:

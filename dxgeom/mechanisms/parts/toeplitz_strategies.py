@@ -74,6 +74,11 @@ class ToeplitzStrategy(Closed):
         kind = f"a theta of {self.theta:.4g}" if self.window is None else f"windows of {self.window:,} values"
         return f"in running totals, for {kind}{', each value with a length of its own' if self.scaled else ''}"
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What a fingerprint holds of it."""
+        return self.size, float(self.theta), self.window, self.scaled, self.series
+
     @cached_property
     def series(self) -> NDArray[np.int64]:
         """(size,): the coefficients in parts of 2⁶⁰, the same on every machine."""

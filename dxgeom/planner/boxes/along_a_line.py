@@ -1,4 +1,4 @@
-"""Which Toeplitz matrix for counts of intervals of one attribute: the one with the smallest exact error."""
+"""Which triangular matrix for counts of intervals of one attribute: the one with the smallest exact error."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, line_bounds
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, TotalsStrategy, line_bounds
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_theta
+from dxgeom.mechanisms.parts.weighed_totals import weighed_strategies
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 
 def sought_along_a_line(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> ToeplitzMechanism:
-    """The best of the square root of running totals and of windows, with columns of their own lengths and of one, and
-    of the family that suits steps along a line.
+    """The best of the square root of running totals and of windows, with columns of their own lengths and of one, of
+    the family that suits steps along a line, and for prefixes of noise by weights of changes.
 
     Raises: TooLarge where boxes are not along one attribute, under steps alone, or where errors of so many are not
     found; CertificateRefused.
@@ -43,10 +44,12 @@ def sought_along_a_line(metric: VerifiedMetric, queries: BoxQueries, worst: bool
 
 def _strategies(
     size: int, bounds: LineBounds, lower: NDArray[np.int64], upper: NDArray[np.int64], costs: NDArray[np.float64]
-) -> Iterator[ToeplitzStrategy]:
+) -> Iterator[TotalsStrategy]:
     for scaled in (True, False):
         yield ToeplitzStrategy(size, scaled=scaled)
     inside = lower > 0
+    if not np.any(inside):
+        yield from weighed_strategies(size, bounds, np.bincount(upper - 1, costs, size).astype(np.float64))
     if np.any(inside):
         # The width that counts most.
         window = int(np.bincount((upper - lower)[inside], costs[inside]).argmax())

@@ -27,8 +27,7 @@ from dxgeom.mechanisms.parts.box_scales import (
 )
 from dxgeom.mechanisms.parts.factors import Factor, Path, trees
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
-from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism
-from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, TotalsStrategy
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.candidates import CandidateResult
@@ -83,7 +82,7 @@ def boxes_of_scales(
     queries: BoxQueries,
     objective: Aim,
     mechanism: str,
-    factors: Sequence[Factor] | ToeplitzStrategy,
+    factors: Sequence[Factor] | TotalsStrategy,
     scales: NDArray[np.float64],
 ) -> Plan:
     """The plan with these very ``factors``, or this strategy, and ``scales``, as a file has them; nothing is sought.
@@ -93,10 +92,10 @@ def boxes_of_scales(
     require_own_records(metric, queries.universe)
     _kinds(metric, mechanism)
     built: BoxedCounts
-    if isinstance(factors, ToeplitzStrategy):
-        built = ToeplitzMechanism(mechanism, metric, queries, factors, scales)
-    else:
+    if isinstance(factors, Sequence):
         built = BoxMechanism(mechanism, metric, queries, tuple(factors), scales)
+    else:
+        built = ToeplitzMechanism(mechanism, metric, queries, factors, scales)
     worst = objective == "max"
     plan = Plan(registry.kind_of(queries), metric, queries, built, queries.records)
     return _with_bound(plan, {mechanism: loss_of(built, worst)}, worst, None)

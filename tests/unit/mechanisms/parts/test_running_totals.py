@@ -20,6 +20,7 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, line_bounds, totals_in_answers
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_theta
+from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.toeplitz import ONE, ToeplitzNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness
@@ -53,6 +54,7 @@ STRATEGIES = [
     ToeplitzStrategy(SIZE, theta=1.0),
     ToeplitzStrategy(SIZE, window=3, scaled=True),
     ToeplitzStrategy(SIZE, window=4),
+    WeighedStrategy(SIZE, (0.125,) * SIZE, (0.75,) * (SIZE - 1) + (0.0,), (1.0,) * SIZE, (-10, 16)),
 ]
 
 
@@ -229,7 +231,7 @@ def test_boxes_along_two_attributes_have_none():
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     own = policy(True, True)
-    asked = dx.universe.BoxQueries.prefixes(own.universe, "a0")
+    asked = dx.universe.BoxQueries.of(own.universe, [{"a0": (0, 3)}, {"a0": (2, 6)}, {"a0": (5, SIZE)}])
     plan = dx.plan(own.compile(), asked, mechanism=TOEPLITZ)
     path = tmp_path_factory.mktemp("plans") / "plan.json"
     return plan, dx.save_plan(plan, path, policy=own), json.loads(path.read_text())
