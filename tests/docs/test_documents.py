@@ -26,6 +26,7 @@ PAGES = [
         "checking",
         "currency",
         "estimates",
+        "few-data",
         "learning",
         "ledger",
         "many-questions",
@@ -241,6 +242,14 @@ def test_the_document_on_many_questions_plans_and_releases_what_it_shows(in_a_co
     page = ROOT / "docs" / "guide" / "many-questions.md"
     exec(compile("\n".join(blocks(page, "python")), page.name, "exec"), {})
     assert capsys.readouterr().out == "".join(blocks(page, "text"))
+
+
+def test_the_document_on_few_data_releases_tables_with_bars(in_a_copy):
+    Path("rows.csv").write_text("sex,ward,smokes\n" + "f,A,y\n" * 40 + "m,C,n\n" * 30 + "m,B,n\n" * 9)
+    (code,), names = blocks(GUIDE / "few-data.md", "python"), {}
+    exec(compile(code, "few-data.md", "exec"), names)
+    answer = names["release"].answer
+    assert [one.shape for one in answer.tables] == [one.shape for one in answer.half_widths()] == [(6,), (6,)]
 
 
 def test_the_document_on_plans_saves_loads_and_releases_what_it_shows(in_a_copy, capsys):

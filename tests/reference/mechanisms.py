@@ -54,6 +54,7 @@ from dxgeom.mechanisms.selection.scores import declared_selection, tabled_select
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.selection.small_databases import small_database
 from dxgeom.mechanisms.selection.top import top_selection
+from dxgeom.mechanisms.synthetic.adaptive import FIRST, adaptive_tables
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.families import LineMetric, PartitionMetric
 from dxgeom.metrics.verification import verify
@@ -591,6 +592,37 @@ CASES["marginal-laplace"] = Case(
     wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3], [3, 3])),
     loss=lambda answer: (answer.numerators[0][0] / answer.divisors[0] - 6) ** 2,
     stated=lambda mechanism, spend: float(mechanism.variances[0]) / float(spend) ** 2,
+)
+
+
+def transcript_view(mechanism, answers, here, there):
+    """Of the measurements alone; which tables were selected tells a little more."""
+    del mechanism
+
+    def nearer_to(step):
+        near, far = (data.cells[step.axes[0]] if len(step.axes) == 1 else None for data in (here, there))
+        return float(np.sum(np.abs(step.values - far) - np.abs(step.values - near)) / float(step.spread))
+
+    return np.array([sum(map(nearer_to, one.transcript)) for one in answers])
+
+
+def first_mean_square(mechanism, spend):
+    """Of the first count of the first table, which has its part of the first budget."""
+    part = FIRST * mechanism.whole(spend)[0]
+    return 2 * float(mechanism.spread_for((0,), {0: part})) ** 2
+
+
+CASES["adaptive tables"] = Case(
+    make=lambda: adaptive_tables(
+        TABLE_POLICY.compile(), MarginalQueries.of(TABLE_POLICY.universe, [["a"], ["b"]]), rounds=1, bars=0
+    ),
+    data=whole_tables([6, 4], [3, 7]),
+    others=((whole_tables([5, 5], [3, 7]), RATE), (whole_tables([5, 5], [4, 6]), 2 * RATE)),
+    view=transcript_view,
+    wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3], [3, 3])),
+    loss=lambda answer: float((answer.transcript[0].values[0] - 6) ** 2),
+    stated=first_mean_square,
+    draws=800,
 )
 
 

@@ -1,6 +1,7 @@
-"""Histograms learnt from private answers by multiplicative weights, with bounds on how far off they can be.
+"""Histograms learnt from private answers, with bounds on how far off they can be: by multiplicative weights; and from
+whole tables, each measured where a model answers worst, under one charge with an exact vector of budgets inside.
 
-Touches ``selection``, ``linear`` and everything below them.
+Touches ``selection``, ``parts``, ``linear`` and everything below them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
+    from dxgeom.mechanisms.synthetic.adaptive import adaptive_tables as adaptive_tables
     from dxgeom.mechanisms.synthetic.graphical_model import by_graphical_model as by_graphical_model
     from dxgeom.mechanisms.synthetic.multiplicative_weights import Mwem as Mwem, mwem as mwem
 

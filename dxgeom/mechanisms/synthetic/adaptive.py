@@ -1,0 +1,426 @@
+"""Whole tables by select, measure, reconstruct: what is measured next is chosen by what a model answers worst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+from types import MappingProxyType, NoneType
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.arguments import WHOLE, require
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.geometry.round_bodies import Ellipsoid
+from dxgeom.mechanisms.contract.readers import CountedTables, TableReader, require_own_records
+from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, joint_distance_bounds_of
+from dxgeom.mechanisms.selection.selections import choose
+from dxgeom.mechanisms.synthetic.adaptive_answer import (
+    FINENESS,
+    AdaptiveStep,
+    AdaptiveTables,
+    decoded_answer,
+    kept_answer,
+)
+from dxgeom.mechanisms.synthetic.table_model import Axes, MeasuredTable, TableModel, fitted, require_laid_out
+from dxgeom.mechanisms.synthetic.vector_account import (
+    Costs,
+    Limit,
+    VectorAccount,
+    limits_met,
+    limits_of,
+    measuring_cost,
+    selecting_cost,
+)
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.noisy_maximum import SelectionLaw
+from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
+from dxgeom.privacy.measures import PrivacyMeasure, privacy_measure_of
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+FIRST: Final = Fraction(9, 160)
+"""The part of the budget that measures every attribute alone."""
+SELECTING: Final = Fraction(1, 10)
+"""The part of a round that selects."""
+ROUNDS_PER_ATTRIBUTE: Final = 16
+_LITTLE: Final = Fraction(1, 2**31)
+"""Of less than this part of a limit nothing more is measured."""
+MOST_ROUNDS: Final = 10_000
+_MOST_ATTRIBUTES: Final = 12
+_STEPS, _LAST_STEPS = 60, 200
+"""Of the search for a model, in each round and at the end."""
+_MOST_COUNT: Final = 2**34
+"""Counts are cut off here, which moves no two data sets apart, so that no sum leaves 64 bits."""
+_MOST_SCORE: Final = 2**40
+_DIGITS: Final = 19
+"""Rates are whole multiples of a power of two, the largest at least 2¹⁹ times that."""
+_RANGE: Final = (Fraction(1, 10**100), Fraction(10**100))
+_EXPECTED: Final = math.sqrt(2 / math.pi)
+"""E|V| of a standard normal V."""
+
+
+class _Pick(NamedTuple):
+    """How one is selected: candidates, the whole multiplier of each, the unit of rates, and what it costs."""
+
+    candidates: tuple[Axes, ...]
+    multipliers: tuple[int, ...]
+    unit: Fraction
+    rate: Fraction
+    costs: Costs
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AdaptiveMechanism(TableReader[AdaptiveTables]):
+    """Whole tables of counts, answered by one model that learns from the tables it answers worst.
+
+    Definition: every attribute is measured alone; then in each round a table inside those that were asked for is
+    selected by the scores w_r·(‖x_r − model_r‖₁ − what noise alone would make of it), measured with noise in every
+    cell, and the model fitted to all that was measured. w_r: how many attributes of tables that were asked for it has,
+    summed over these. A round's part of each limit is a public fraction, four times as large after one by which the
+    model moved no more than noise would have it; where less than two such parts are left of a limit, or in the last
+    round, all of it is taken. Of ``bars`` > 0 that part of every limit measures all tables once more, afresh, for the
+    bars; the model does not see it.
+
+    Guarantee: replacing record i by j changes the odds of any transcript by at most e^(spend·d(i, j)); under
+    concentrated privacy D_α is at most α·(spend·d)²/2. Each attribute has its own exact budget, and records that come
+    or go theirs; every step is paid for before it is drawn (:mod:`dxgeom.mechanisms.synthetic.vector_account`), at no
+    more than its part. Rules for several attributes together are held by shares of them, from below. Which step is
+    next, and when the last one is, follow from earlier outputs and public numbers. Scores are integers, rates and
+    spreads rational; noise and picks are drawn exactly.
+    Source: McKenna, Mullins, Sheldon & Miklau 2022 (AIM) for the rounds; changed: budgets are vectors, each candidate
+    has its own rate, and what selecting costs is worked out for its own law.
+    """
+
+    name: str
+    metric: VerifiedMetric = field(repr=False)
+    queries: MarginalQueries = field(repr=False)
+    rounds: int | None
+    bars: Fraction
+
+    def __post_init__(self) -> None:
+        seal(self)
+        require_own_records(self.metric, self.queries.universe)
+        self.require_no_number()
+        require_laid_out(self.queries.sizes)
+        if not 0 <= self.bars < 1:
+            raise UnsupportedCombination(f"'bars' is a part of the budget, at least 0 and below 1, found {self.bars}")
+        if self.rounds is not None and not 1 <= self.rounds <= MOST_ROUNDS:
+            raise UnsupportedCombination(f"'rounds' lie between 1 and {MOST_ROUNDS:,}, found {self.rounds}")
+        if self.shares != 1:
+            raise UnsupportedCombination(
+                "tables that follow the data are of whole records, and people here count in shares of rows: ask for "
+                "'marginal' tables in their stead"
+            )
+        if max(map(len, self.queries.attribute_sets)) > _MOST_ATTRIBUTES:
+            raise TooLarge(f"a table of more than {_MOST_ATTRIBUTES} attributes has too many tables inside it")
+        if (self.absent is None) != (self.bounds.presence is None):
+            raise UnsupportedCombination("records may come or go here, and the metric does not say at what distance")
+        if () in self.queries.attribute_sets:
+            raise UnsupportedCombination(
+                "every table says how many records there are: leave the table of all records out"
+            )
+        free = [axes for axes in self.candidates if not limits_met(self.limits, axes)]
+        if free:
+            title = self.queries.columns[free[0][0]].column
+            raise UnsupportedCombination(
+                f"no rule protects '{title}', so its table is public as it is: leave it out, or add a rule for it"
+            )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        asked = (self.metric.fingerprint, self.queries.fingerprint, self.rounds, self.bars)
+        return canonical_digest("tables that follow the data, 1", self.name, *asked)
+
+    @cached_property
+    def bounds(self) -> DistanceBounds:
+        """What is protected: from the metric itself."""
+        return joint_distance_bounds_of(self.metric.metric, self.queries.universe.shape, self.queries.classes)
+
+    @cached_property
+    def limits(self) -> Mapping[Limit, Fraction]:
+        """The distance of each limit."""
+        return MappingProxyType(limits_of(self.bounds))
+
+    @property
+    def measure(self) -> PrivacyMeasure:
+        """How costs add up."""
+        return privacy_measure_of(self.metric.privacy)
+
+    @property
+    def normal(self) -> bool:
+        """Whether noise is normal."""
+        return self.measure.squares
+
+    @property
+    def law(self) -> SelectionLaw:
+        """By which tables are selected."""
+        return "exponential" if self.normal else "permute-and-flip"
+
+    @cached_property
+    def candidates(self) -> tuple[Axes, ...]:
+        """Every table inside one that was asked for, but that of all records."""
+        inside = {
+            one
+            for asked in self.queries.attribute_sets
+            for width in range(1, len(asked) + 1)
+            for one in combinations(asked, width)
+        }
+        return tuple(sorted(inside, key=lambda one: (len(one), one)))
+
+    @cached_property
+    def weights(self) -> Mapping[Axes, int]:
+        """w_r of each candidate."""
+        asked = [set(one) for one in self.queries.attribute_sets]
+        return MappingProxyType({one: sum(len(own & set(one)) for own in asked) for one in self.candidates})
+
+    @property
+    def most_rounds(self) -> int:
+        """How many there are at most."""
+        return ROUNDS_PER_ATTRIBUTE * len(self.queries.sizes) if self.rounds is None else self.rounds
+
+    @property
+    def first_part(self) -> Fraction:
+        """Of what the rounds have, the part of the first one."""
+        if self.rounds is None:
+            return Fraction(1, ROUNDS_PER_ATTRIBUTE * len(self.queries.sizes))
+        return (1 - FIRST) / self.rounds
+
+    def cells(self, axes: Axes) -> int:
+        """Of a table."""
+        return math.prod(self.queries.sizes[axis] for axis in axes)
+
+    def whole(self, spend: Fraction) -> dict[Limit, Fraction]:
+        """All that a release may take of each limit."""
+        return {limit: self.measure.counted(spend * distance) for limit, distance in self.limits.items()}
+
+    def spread_for(self, axes: Axes, parts: Costs) -> Fraction:
+        """The least noise, *rounded up*, at which measuring a table takes no more than these parts."""
+        power = 2 if self.normal else 1
+        least = max(measuring_cost(limit, Fraction(1), self.measure) / parts[limit] for limit in self.met(axes))
+        near = float(least) ** (1 / power)
+        while Fraction(near) ** power < least:
+            near = math.nextafter(near, math.inf)
+        return Fraction(near)
+
+    def met(self, axes: Axes) -> tuple[Limit, ...]:
+        """The limits that a table is charged to."""
+        return limits_met(self.limits, axes)
+
+    def measuring(self, axes: Axes, spread: Fraction) -> Costs:
+        """What it costs to measure a table."""
+        return {limit: measuring_cost(limit, spread, self.measure) for limit in self.met(axes)}
+
+    def pick(self, parts: Costs) -> _Pick:
+        """How a selection is made that takes no more than these parts; a limit that has none has no candidates."""
+        candidates = tuple(one for one in self.candidates if all(limit in parts for limit in self.met(one)))
+        largest = {one: min(self._rate(limit, parts[limit]) for limit in self.met(one)) for one in candidates}
+        unit = Fraction(2) ** (math.floor(math.log2(max(largest.values()))) - _DIGITS)
+        most = max(self.weights[one] for one in candidates)
+        multipliers = tuple(
+            min(self._most(limit, parts[limit], unit) for limit in self.met(one)) * self.weights[one] // most
+            for one in candidates
+        )
+        costs = {
+            limit: selecting_cost(
+                limit,
+                unit * max(m for m, one in zip(multipliers, candidates, strict=True) if limit in self.met(one)),
+                self.measure,
+            )
+            for limit in {limit for one in candidates for limit in self.met(one)}
+        }
+        return _Pick(candidates, multipliers, unit, unit * max(multipliers), costs)
+
+    def _rate(self, limit: Limit, part: Fraction) -> float:
+        """About the largest rate that a part pays for."""
+        one = float(selecting_cost(limit, Fraction(1), self.measure))
+        return math.sqrt(float(part) / one) if self.normal else float(part) / one
+
+    def _most(self, limit: Limit, part: Fraction, unit: Fraction) -> int:
+        """The largest whole multiple of the unit that a part pays for: *exact*."""
+        times = part / selecting_cost(limit, unit, self.measure)
+        whole = times.numerator // times.denominator
+        return math.isqrt(whole) if self.normal else whole
+
+    def noise_of(self, spread: Fraction) -> tuple[NoiseLaw, Fraction]:
+        """The law of the noise in one cell, and what it is stretched by, in steps of the lattice."""
+        law: NoiseLaw = GaussianNoise(Ellipsoid(np.eye(1))) if self.normal else LaplaceNoise(np.ones(1))
+        return law, spread * FINENESS
+
+    def check(self, data: CountedTables, spend: Fraction) -> None:
+        self.require_counts(data)
+        if self.absent is None and not 0 < data.total <= _MOST_COUNT:
+            raise TooLarge(f"a model is of 1 to {_MOST_COUNT:,} records, found {data.total:,}")
+        least = {limit: part * self.first_part * _LITTLE for limit, part in self.whole(spend).items()}
+        if not all(_RANGE[0] < one < _RANGE[1] for one in (*least.values(), *self.whole(spend).values())):
+            raise TooLarge("noise of this size does not fit 64-bit integers: take another part of the budget")
+        least = {limit: part * (self.bars or 1) / len(self.candidates) for limit, part in least.items()}
+        for axes in self.candidates:
+            law, factor = self.noise_of(self.spread_for(axes, least))
+            law.check_size(factor)
+
+    def drawn(self, data: CountedTables, spend: Fraction, randomness: Randomness) -> AdaptiveTables:
+        return _Rounds(self, data, spend, randomness).answer()
+
+    def encode_answer(self, answer: Any) -> Any:
+        return kept_answer(answer)
+
+    def decode_answer(self, stored: Any) -> AdaptiveTables:
+        return decoded_answer(stored, self.queries, normal=self.normal)
+
+    def answer_bytes(self, spend: Fraction) -> int:
+        """Every table that may be measured, in each round, and the model's own; 16 bytes for a number in text."""
+        widest = max(map(self.cells, self.candidates))
+        steps = len(self.queries.sizes) + self.most_rounds + 2 * len(self.candidates)
+        return 16 * widest * min(steps, 10_000) + 4096 * steps + 40 * self.queries.count
+
+
+@final
+class _Rounds:
+    """One draw. All that follows from the data goes through :meth:`_selected` and :meth:`_measured`."""
+
+    def __init__(
+        self, mechanism: AdaptiveMechanism, data: CountedTables, spend: Fraction, randomness: Randomness
+    ) -> None:
+        self._of, self._data, self._randomness = mechanism, data, randomness
+        self._account = VectorAccount(mechanism.whole(spend))
+        whole = mechanism.whole(spend)
+        self._reserved = {limit: one * mechanism.bars for limit, one in whole.items()}
+        self._whole = {limit: one - self._reserved[limit] for limit, one in whole.items()}
+        self._steps: list[AdaptiveStep] = []
+        self._model = self._measure_each_attribute()
+
+    def answer(self) -> AdaptiveTables:
+        part = self._of.first_part
+        for number in range(self._of.most_rounds):
+            parts = self._parts(part, last=number == self._of.most_rounds - 1)
+            if not any(all(limit in parts for limit in self._of.met(one)) for one in self._of.candidates):
+                break
+            if not self._round(parts):
+                part *= 4
+        model = self._fitted(_LAST_STEPS, self._model)
+        return AdaptiveTables(self._of.queries, model, tuple(self._steps), self._fresh(), self._of.normal)
+
+    def _measure_each_attribute(self) -> TableModel:
+        """Each alone; what records that come or go have is shared by all."""
+        own = self._of
+        alone = [one for one in own.candidates if len(one) == 1]
+        parts = {limit: FIRST * one / (len(alone) if limit is None else 1) for limit, one in self._whole.items()}
+        for axes in alone:
+            self._steps.append(self._measured(axes, own.spread_for(axes, parts), None, MappingProxyType({})))
+        return self._fitted(_STEPS, None)
+
+    def _parts(self, part: Fraction, *, last: bool) -> dict[Limit, Fraction]:
+        """What a round may take of each limit; none of those of which too little is left."""
+        found = {}
+        for limit, whole in self._whole.items():
+            left = self._account.left(limit) - self._reserved[limit]
+            if left >= whole * _LITTLE:
+                found[limit] = left if last or left < 2 * part * whole else part * whole
+        return found
+
+    def _round(self, parts: Costs) -> bool:
+        """Select, measure, fit. Whether the model moved by more than noise would have it."""
+        own = self._of
+        pick = own.pick({limit: SELECTING * one for limit, one in parts.items()})
+        rest = {limit: one - pick.costs.get(limit, Fraction(0)) for limit, one in parts.items()}
+        axes = self._selected(pick, rest)
+        before = self._model.table(axes)
+        spread = own.spread_for(axes, rest)
+        self._steps.append(self._measured(axes, spread, pick.rate, MappingProxyType(dict(pick.costs))))
+        self._model = self._fitted(_STEPS, self._model)
+        return float(np.abs(self._model.table(axes) - before).sum()) > self._expected(axes, spread)
+
+    def _expected(self, axes: Axes, spread: Fraction) -> float:
+        """What noise alone adds up to over a table, in size."""
+        return float(spread) * (_EXPECTED if self._of.normal else 1.0) * self._of.cells(axes)
+
+    def _selected(self, pick: _Pick, rest: Costs) -> Axes:
+        """One of the candidates. Paid for before it is drawn; all but the counts is public."""
+        scores = [
+            self._lead(axes, self._expected(axes, self._of.spread_for(axes, rest))) * multiplier
+            for axes, multiplier in zip(pick.candidates, pick.multipliers, strict=True)
+        ]
+        self._account.pay(pick.costs)
+        rate = pick.unit / FINENESS
+        place = choose(np.array(scores, dtype=np.int64), Fraction(1), rate, self._of.law, self._randomness)
+        return pick.candidates[place]
+
+    def _lead(self, axes: Axes, expected: float) -> int:
+        """How far off the model is beyond noise, in steps: a count that moves by one moves it by so many as a count
+        has, at most."""
+        modelled = np.rint(np.clip(self._model.table(axes), 0, _MOST_COUNT) * FINENESS).astype(np.int64)
+        off = int(np.abs(self._counts(axes) * FINENESS - modelled).sum())
+        noise = min(round(expected * FINENESS), _MOST_SCORE * FINENESS)
+        return max(-_MOST_SCORE, min(_MOST_SCORE, off - noise))
+
+    def _measured(self, axes: Axes, spread: Fraction, rate: Fraction | None, selecting: Costs) -> AdaptiveStep:
+        """A table with noise. Paid for before it is drawn."""
+        costs = self._of.measuring(axes, spread)
+        self._account.pay(costs)
+        law, factor = self._of.noise_of(spread)
+        noise = np.array(law.draw(self._of.cells(axes), self._randomness, factor), dtype=np.int64).ravel()
+        return AdaptiveStep(
+            axes, self._counts(axes) * FINENESS + noise, spread, rate, selecting, MappingProxyType(dict(costs))
+        )
+
+    def _counts(self, axes: Axes) -> NDArray[np.int64]:
+        """A table's exact counts, flat. **Not private.**"""
+        queries = self._of.queries
+        which = next(place for place, one in enumerate(queries.attribute_sets) if set(axes) <= set(one))
+        cut = np.clip(np.asarray(self._data.cells[which], dtype=np.int64), 0, _MOST_COUNT)
+        table = cut.reshape(queries.shapes[which])
+        others = [place for place, axis in enumerate(queries.attribute_sets[which]) if axis not in axes]
+        return np.asarray(table.sum(axis=tuple(others))).ravel()
+
+    def _fitted(self, steps: int, start: TableModel | None) -> TableModel:
+        power = 1 if self._of.normal else math.sqrt(2)
+        tables = [MeasuredTable(one.axes, one.values, float(one.spread) * power) for one in self._steps]
+        return fitted(self._of.queries.sizes, tables, self._total(tables), steps, start)
+
+    def _total(self, tables: Sequence[MeasuredTable]) -> float:
+        """How many records: their public number, else what the measured tables say of it."""
+        if self._of.absent is None:
+            return float(self._data.total)
+        precision = np.array([1 / (one.values.size * one.deviation**2) for one in tables])
+        said = np.array([one.values.sum() for one in tables])
+        return max(1.0, float(precision @ said / precision.sum()))
+
+    def _fresh(self) -> tuple[AdaptiveStep, ...]:
+        """Every table that was asked for, once more, with what was reserved; shared evenly by those that each meets."""
+        own, asked = self._of, self._of.queries.attribute_sets
+        if not own.bars:
+            return ()
+        meeting = {limit: sum(limit in own.met(one) for one in asked) for limit in own.limits}
+        parts = {limit: self._reserved[limit] / max(number, 1) for limit, number in meeting.items()}
+        nothing: Costs = MappingProxyType({})
+        return tuple(self._measured(one, own.spread_for(one, parts), None, nothing) for one in asked)
+
+
+def adaptive_tables(
+    metric: VerifiedMetric,
+    queries: MarginalQueries,
+    *,
+    rounds: int | None = None,
+    bars: Fraction | int = Fraction(1, 5),
+) -> AdaptiveMechanism:
+    """The mechanism that answers whole tables by one model, measuring what it answers worst.
+
+    Args: ``rounds``: how many at most; left out, sixteen for each attribute, of which most are seldom used. ``bars``:
+    the part of the spend that is kept for bars of error; 0 for none.
+    Raises: UnsupportedCombination where tables and metric are not about the same records, for people who count in
+    shares, an attribute without a rule, or such arguments as make no sense; TooLarge where the model has more than ten
+    million cells, or the metric is no sum over attributes.
+    """
+    require(rounds, (*WHOLE, NoneType), "rounds", "give a whole number, or leave it out")
+    require(bars, (Fraction, *WHOLE), "bars", "give an exact part of the budget, such as Fraction(1, 5), or 0")
+    part = Fraction(bars)
+    return AdaptiveMechanism("adaptive tables", metric, queries, None if rounds is None else int(rounds), part)

@@ -1,0 +1,165 @@
+"""What an adaptive release answers: one histogram, the steps that it was made of, and how far off it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.linear.bars import normal_quantile
+from dxgeom.mechanisms.parts.table_mechanism import packed, unpacked
+from dxgeom.mechanisms.selection.selections import nats_of
+from dxgeom.mechanisms.synthetic.synthetic import whole_counts
+from dxgeom.mechanisms.synthetic.table_model import Axes, TableModel
+from dxgeom.mechanisms.synthetic.vector_account import Costs, Limit
+from dxgeom.numeric.sealed import Closed, cached_property
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+FINENESS = 16
+"""Steps of the lattice in a count: measured counts are whole numbers of these, exactly, and so are scores."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AdaptiveStep(Closed):
+    """A table that was measured, and what it cost to choose it.
+
+    ``steps`` (cells,): its counts with noise, times :data:`FINENESS`. ``spread``: of the noise in counts, a deviation
+    where it is normal, else a Laplace scale. ``rate``: of the selection, for each count that moves, None where nothing
+    was selected. ``selecting``, ``measuring``: what was paid of each limit, before either was drawn.
+    """
+
+    axes: Axes
+    steps: NDArray[np.int64] = field(repr=False)
+    spread: Fraction
+    rate: Fraction | None
+    selecting: Costs
+    measuring: Costs
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The noisy counts."""
+        return self.steps / FINENESS
+
+    def half_width(self, level: float, *, normal: bool) -> float:
+        """With probability *at least* ``level`` a count of it is no further from the truth; given what came before."""
+        noise = normal_quantile(level) if normal else nats_of(level)
+        return float(self.spread) * noise + 1 / (2 * FINENESS)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AdaptiveTables(Closed):
+    """One histogram, made of private measurements; whatever is computed from it reveals nothing more.
+
+    ``transcript``: the steps, in order; the model is fitted to these. ``fresh``: noisy tables of the whole workload
+    that the model has not seen, for its bars; none where none were wanted. ``normal``: which noise all has.
+    """
+
+    queries: MarginalQueries = field(repr=False)
+    model: TableModel = field(repr=False)
+    transcript: tuple[AdaptiveStep, ...] = field(repr=False)
+    fresh: tuple[AdaptiveStep, ...] = field(repr=False)
+    normal: bool
+
+    @cached_property
+    def tables(self) -> tuple[NDArray[np.float64], ...]:
+        """The model's counts in each table that was asked for, flat: none is negative, and all agree."""
+        return tuple(map(self.model.table, self.queries.attribute_sets))
+
+    def half_widths(self, level: float = 0.95) -> tuple[NDArray[np.float64], ...]:
+        """Of each count of :attr:`tables`: with probability *at least* ``level`` it is no further from the truth.
+
+        Definition: |model − fresh| + z·σ. The fresh measurement is valid whatever the model is, for the model does not
+        know its noise, and this interval holds its own. Each holds alone, not all at once.
+        Raises: UnsupportedCombination unless 0 < level < 1, or where no part was reserved for bars: then there is no
+        bar.
+        """
+        nats_of(level)
+        if not self.fresh:
+            raise UnsupportedCombination(
+                "no bar: nothing was reserved for one; plan with bars=Fraction(1, 5), or take the "
+                "measured tables of 'transcript', which have their own"
+            )
+        each = zip(self.tables, self.fresh, strict=True)
+        return tuple(np.abs(own - one.values) + one.half_width(level, normal=self.normal) for own, one in each)
+
+    def whole_histogram(self, records: int | None = None) -> NDArray[np.int64]:
+        """Whole counts of the model's cells, flat, each within 1 of it; their sum is ``records``, or its rounded
+        total."""
+        number = round(self.model.total) if records is None else records
+        return whole_counts(self.model.distribution.ravel(), number)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tables and what was measured, ready for JSON."""
+        names = self.queries.names
+        titles = [one.column for one in self.queries.columns]
+        return {
+            "total": self.model.total,
+            "tables": [{"name": name, "values": own.tolist()} for name, own in zip(names, self.tables, strict=True)],
+            "bars": "by a fresh measurement" if self.fresh else "no bar",
+            "measured": [
+                {
+                    "columns": [titles[axis] for axis in one.axes],
+                    "spread": str(one.spread),
+                    "selected": one.rate is not None,
+                }
+                for one in self.transcript
+            ],
+        }
+
+
+def kept_answer(answer: AdaptiveTables) -> dict[str, Any]:
+    """The answer as JSON, exactly; what was asked is left out."""
+    return {
+        "total": answer.model.total,
+        "parameters": [
+            [[*axes], packed(np.ascontiguousarray(own.ravel()).view(np.int64))]
+            for axes, own in answer.model.parameters.items()
+        ],
+        "transcript": [_kept_step(one) for one in answer.transcript],
+        "fresh": [_kept_step(one) for one in answer.fresh],
+    }
+
+
+def decoded_answer(stored: Mapping[str, Any], queries: MarginalQueries, *, normal: bool) -> AdaptiveTables:
+    """The answer that was kept."""
+    parameters = {tuple(axes): unpacked(own).view(np.float64) for axes, own in stored["parameters"]}
+    model = TableModel(queries.sizes, MappingProxyType(parameters), stored["total"])
+    transcript, fresh = (tuple(map(_step_of, stored[part])) for part in ("transcript", "fresh"))
+    return AdaptiveTables(queries, model, transcript, fresh, normal)
+
+
+def _kept_step(one: AdaptiveStep) -> list[Any]:
+    rate = None if one.rate is None else str(one.rate)
+    return [
+        [*one.axes],
+        packed(one.steps),
+        str(one.spread),
+        rate,
+        _kept_costs(one.selecting),
+        _kept_costs(one.measuring),
+    ]
+
+
+def _step_of(stored: Sequence[Any]) -> AdaptiveStep:
+    axes, steps, spread, rate, selecting, measuring = stored
+    known = None if rate is None else Fraction(rate)
+    return AdaptiveStep(
+        tuple(axes), unpacked(steps), Fraction(spread), known, _costs_of(selecting), _costs_of(measuring)
+    )
+
+
+def _kept_costs(costs: Costs) -> list[list[Any]]:
+    return [[limit, str(cost)] for limit, cost in costs.items()]
+
+
+def _costs_of(stored: Sequence[Sequence[Any]]) -> Costs:
+    found: dict[Limit, Fraction] = {limit: Fraction(cost) for limit, cost in stored}
+    return MappingProxyType(found)

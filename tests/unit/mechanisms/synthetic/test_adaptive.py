@@ -1,0 +1,387 @@
+"""Tables that follow the data: what is paid, before what is drawn; whole transcripts by brute force; bars; storage."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from fractions import Fraction
+from functools import cache
+
+import mpmath
+import numpy as np
+import pytest
+from reference.selection_law import CHANCES
+from scipy.special import log_ndtr, logsumexp
+
+import dxgeom as dx
+from dxgeom.engines.counted_tables import TableCounts
+from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.synthetic import adaptive as adaptive_file
+from dxgeom.mechanisms.synthetic import vector_account
+from dxgeom.mechanisms.synthetic.adaptive import AdaptiveMechanism, adaptive_tables
+from dxgeom.mechanisms.synthetic.adaptive_answer import FINENESS
+from dxgeom.mechanisms.synthetic.table_model import TableModel
+from dxgeom.mechanisms.synthetic.vector_account import VectorAccount, measuring_cost, selecting_cost
+from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+SEXES, WARDS = ["f", "m"], ["A", "B"]
+
+
+def policy_of(privacy="concentrated", presence=None, sex="0.5", ward="1", more=(), wards=WARDS):
+    rules = [{"change": "sex", "epsilon": sex}, {"change": "ward", "epsilon": ward}, *more]
+    rules += [] if presence is None else [{"presence": "true", "epsilon": presence}]
+    said = {"privacy": privacy} if privacy == "concentrated" else {}
+    attributes = {"sex": SEXES, "ward": list(wards)}
+    return dx.Policy.from_dict(
+        {"policy": "p", "universe": {"attributes": attributes}, "budget": "10", "rules": rules, **said}
+    )
+
+
+def made(policy, groups=(("sex", "ward"),), **how):
+    metric = policy.compile()
+    return adaptive_tables(metric, MarginalQueries.of(policy.universe, list(map(list, groups))), **how)
+
+
+def counts_of(mechanism, histogram):
+    """The tables of a histogram over both attributes."""
+    whole = np.asarray(histogram, dtype=np.int64).reshape(mechanism.queries.sizes)
+    cells = []
+    for axes in mechanism.queries.attribute_sets:
+        cells.append(whole.sum(axis=tuple(axis for axis in range(whole.ndim) if axis not in axes)).ravel())
+    return TableCounts(tuple(cells), int(whole.sum()))
+
+
+def paid(mechanism, steps):
+    """Σ of all costs, of each limit."""
+    found = dict.fromkeys(mechanism.limits, Fraction(0))
+    for step in steps:
+        for costs in (step.selecting, step.measuring):
+            for limit, cost in costs.items():
+                found[limit] += cost
+    return found
+
+
+POLICIES = {
+    "concentrated": policy_of(),
+    "concentrated, presence": policy_of(presence="0.4"),
+    "pure": policy_of("pure"),
+    "pure, presence": policy_of("pure", presence="0.4"),
+    "jointly": policy_of(more=[{"change": ["sex", "ward"], "epsilon": "0.25"}]),
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("bars", [Fraction(0), Fraction(1, 5)])
+def test_what_a_transcript_paid_is_no_more_than_the_budget_and_hardly_less(name, bars):
+    mechanism = made(POLICIES[name], bars=bars)
+    answer = mechanism.draw(counts_of(mechanism, [40, 3, 2, 30]), Fraction(1, 2), InsecureSeededRandomness(1))
+    whole, found = mechanism.whole(Fraction(1, 2)), paid(mechanism, (*answer.transcript, *answer.fresh))
+    assert all(found[limit] <= whole[limit] for limit in whole)
+    for steps, part in ((answer.transcript, 1 - bars), (answer.fresh, bars)):
+        of_part = paid(mechanism, steps)
+        assert not steps or max(of_part[limit] / whole[limit] for limit in whole) >= part * (1 - Fraction(1, 10**9))
+    for step in (*answer.transcript, *answer.fresh):
+        assert dict(step.measuring) == mechanism.measuring(step.axes, step.spread)
+    assert len(answer.fresh) == (1 if bars else 0)
+    assert answer.tables[0].min() >= 0
+    assert answer.tables[0].sum() == pytest.approx(answer.model.total)
+
+
+def test_an_account_refuses_what_it_has_not_and_takes_nothing_then():
+    account = VectorAccount({0: Fraction(1), None: Fraction(1, 3)})
+    account.pay({0: Fraction(1, 2)})
+    for wrong in ({0: Fraction(1, 4), None: Fraction(1, 2)}, {0: Fraction(-1)}, {0: Fraction(3, 4)}):
+        with pytest.raises(CertificateRefused, match="more than is left"):
+            account.pay(wrong)
+    assert (account.left(0), account.left(None)) == (Fraction(1, 2), Fraction(1, 3))
+
+
+def test_each_step_is_paid_for_before_it_is_drawn(monkeypatch):
+    events = []
+    pay, choose, noise_of = VectorAccount.pay, adaptive_file.choose, AdaptiveMechanism.noise_of
+
+    def noted(what, function):
+        def run(*given, **named):
+            events.append(what)
+            return function(*given, **named)
+
+        return run
+
+    mechanism = made(policy_of(), rounds=3)
+    monkeypatch.setattr(VectorAccount, "pay", noted("paid", pay))
+    monkeypatch.setattr(adaptive_file, "choose", noted("drawn", choose))
+    monkeypatch.setattr(AdaptiveMechanism, "noise_of", noted("drawn", noise_of))
+    mechanism.draw(counts_of(mechanism, [9, 3, 2, 6]), Fraction(1), InsecureSeededRandomness(2))
+    assert events == ["paid", "drawn"] * (len(events) // 2)
+    assert len(events) > 10
+
+
+def test_a_planted_charge_that_is_too_large_ends_the_draw(monkeypatch):
+    mechanism, true = made(policy_of()), AdaptiveMechanism.spread_for
+    monkeypatch.setattr(AdaptiveMechanism, "spread_for", lambda own, *given: true(own, *given) * Fraction(99, 100))
+    with pytest.raises(CertificateRefused):
+        mechanism.draw(counts_of(mechanism, [9, 3, 2, 6]), Fraction(1), InsecureSeededRandomness(2))
+
+
+# Whole transcripts of two rounds, on four types of record and tables of two records.
+
+ORDERS = (1.1, 2, 8, 32)
+SLACK = 1e-6
+
+
+def crude_model(shape, tables, total, steps, start=None):
+    """Of every measured table no more than whether its first count is large: few models, each of many outcomes."""
+    del steps, start
+    parameters = {}
+    for one in tables:
+        large = one.values[0] * FINENESS >= THRESHOLD
+        parameters[one.axes] = np.array([2.0 if large else -1.0, *([0.0] * (one.values.size - 1))])
+    return TableModel(shape, parameters, total)
+
+
+THRESHOLD = FINENESS
+"""From so many steps a first count is large."""
+
+
+class Played:
+    """One path is played: ``picks``, and whether the first count of each measured table is large."""
+
+    def __init__(self, picks, bits):
+        self.picks, self.bits, self.log_chances, self.tables = list(picks), list(bits), [], []
+
+    def choose(self, scores, largest_change, rate, law, randomness):
+        del randomness
+        place = self.picks[len(self.log_chances)]
+        chances = CHANCES[law]([int(one) for one in scores], Fraction(rate) / largest_change)
+        self.log_chances.append(float(mpmath.log(chances[place])))
+        return place
+
+    def measured(self, mechanism, step):
+        large = self.bits[len(self.tables)] if len(self.tables) < len(self.bits) else True
+        self.tables.append((step.axes, float(step.spread)))
+        steps = np.full(step.steps.size, THRESHOLD if large else THRESHOLD - 1)
+        return type(step)(step.axes, steps, step.spread, step.rate, step.selecting, step.measuring)
+
+
+class Silent:
+    """No noise: what is measured is said by the path."""
+
+    def draw(self, cells, randomness, spread):
+        del randomness, spread
+        return np.zeros(cells, dtype=np.int64)
+
+
+def paths_of(mechanism, spend, histogram):
+    """{(picks, bits): (log chances of the picks, the tables with their spreads)} of two rounds; the last bit of all
+    matters to nothing."""
+    found, data = {}, counts_of(mechanism, histogram)
+    true = adaptive_file._Rounds._measured
+    for picks in itertools.product(range(len(mechanism.candidates)), repeat=mechanism.rounds):
+        for bits in itertools.product((False, True), repeat=1 + mechanism.rounds):
+            one = Played(picks, bits)
+
+            def as_played(own, *given, one=one):
+                return one.measured(mechanism, true(own, *given))
+
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(adaptive_file, "fitted", crude_model)
+                patched.setattr(adaptive_file, "choose", one.choose)
+                patched.setattr(AdaptiveMechanism, "noise_of", lambda own, spread: (Silent(), spread))
+                patched.setattr(adaptive_file._Rounds, "_measured", as_played)
+                mechanism.drawn(data, spend, InsecureSeededRandomness(0))
+            found[picks, bits] = (tuple(one.log_chances), tuple(one.tables))
+    return found
+
+
+def log_cells(at, deviation, normal):
+    """log P of a count's noise at these steps from it."""
+    scale = deviation * FINENESS
+    if normal:
+        high, low = (at + 0.5) / scale, (at - 0.5) / scale
+        flip = low > 0
+        high, low = np.where(flip, -low, high), np.where(flip, -high, low)
+        top = log_ndtr(high)
+        return top + np.log1p(-np.exp(log_ndtr(low) - top))
+    half = 0.5 / scale
+    return np.where(at == 0, np.log1p(-np.exp(-half)), -np.abs(at) / scale + np.log(np.sinh(half)))
+
+
+@cache
+def log_moment(here, there, deviation, normal, order, large=None):
+    """log Σ P^α Q^(1−α) of one count, ``here`` under P and ``there`` under Q, over all outcomes, or those that are
+    large, or not."""
+    reach = int(14 * deviation * FINENESS) + 40 * FINENESS if normal else int(60 * deviation * FINENESS) + 64
+    at = np.arange(-reach, reach + 1)
+    if large is not None:
+        at = at[(at >= THRESHOLD) == large]
+    p, q = (log_cells(at - own * FINENESS, deviation, normal) for own in (here, there))
+    return float(logsumexp(order * p + (1 - order) * q))
+
+
+def most_told(mechanism, spend, orders=ORDERS):
+    """The largest log Σ P^α Q^(1−α) of whole transcripts over what is promised, of all neighbours and orders; and the
+    largest ratio over what is promised, of pure privacy."""
+    distances = {limit: float(one) for limit, one in mechanism.limits.items()}
+    told, paths = [], {}
+    for one, other, cost in neighbours(distances):
+        for histogram in (one, other):
+            if tuple(histogram) not in paths:
+                paths[tuple(histogram)] = paths_of(mechanism, spend, histogram)
+        here, there = paths[tuple(one)], paths[tuple(other)]
+        promised = cost * float(spend)
+        for path in here:
+            assert here[path][1] == there[path][1], "what is measured, and how, is another on the same transcript"
+        told += [
+            log_sum(mechanism, here, there, one, other, order)
+            / (order - 1)
+            / (order * promised**2 / 2 if mechanism.normal else promised)
+            for order in orders
+        ]
+        if not mechanism.normal:
+            told += [ratio(path, here, there, one, other) / promised for path in here]
+    return max(told)
+
+
+def log_sum(mechanism, here, there, one, other, order):
+    total = []
+    for (picks, bits), (chances, tables) in here.items():
+        value = order * sum(chances) + (1 - order) * sum(there[picks, bits][0])
+        for number, (axes, spread) in enumerate(tables):
+            counts = list(zip(counts_in(axes, one).tolist(), counts_in(axes, other).tolist(), strict=True))
+            large = bits[number] if number < len(bits) else None
+            value += log_moment(*counts[0], spread, mechanism.normal, order, large)
+            value += sum(
+                log_moment(*pair, spread, mechanism.normal, order) for pair in counts[1:] if pair[0] != pair[1]
+            )
+        total.append(value)
+    return float(logsumexp(total))
+
+
+def ratio(path, here, there, one, other):
+    """The largest log-odds of a path under Laplace noise."""
+    chances, tables = here[path]
+    moved = sum(np.abs(counts_in(axes, one) - counts_in(axes, other)).sum() / spread for axes, spread in tables)
+    return abs(sum(chances) - sum(there[path][0])) + moved
+
+
+def counts_in(axes, histogram):
+    whole = np.asarray(histogram).reshape(2, 2)
+    return whole.sum(axis=tuple(axis for axis in range(2) if axis not in axes)).ravel()
+
+
+def neighbours(distances):
+    """Pairs of histograms that differ in one attribute of one of two records, or in one that comes or goes; and how far
+    apart."""
+    pairs = list(itertools.combinations_with_replacement(range(4), 2))
+    for kept, one, other in itertools.product(range(4), repeat=3):
+        changed = [axis for axis in range(2) if one >> (1 - axis) & 1 != other >> (1 - axis) & 1]
+        if len(changed) == 1 and changed[0] in distances:
+            first, second = (np.bincount([kept, own], minlength=4) for own in (one, other))
+            yield first, second, distances[changed[0]]
+    if None in distances:
+        for pair in pairs:
+            first, second = np.bincount(pair, minlength=4), np.bincount(pair[:1], minlength=4)
+            yield first, second, distances[None]
+            yield second, first, distances[None]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", POLICIES)
+def test_whole_transcripts_tell_no_more_than_is_promised(name):
+    """Two rounds after each attribute alone: every pick, every noise; models by a public function of few values."""
+    found = most_told(made(POLICIES[name], rounds=2, bars=0), Fraction(2))
+    assert 0.3 < found <= 1 + SLACK
+
+
+def correlated_model(shape, tables, total, steps, start=None):
+    """Women in A, men in B. Where of a man in A and one in B the latter becomes a woman, the model is no longer off in
+    'sex', and twice as far off in both together: one score falls and another rises, from a tie."""
+    del tables, steps, start
+    return TableModel(shape, {(0, 1): np.array([9.0, -9.0, -9.0, 9.0])}, total)
+
+
+@pytest.mark.long
+def test_a_mutant_that_charges_permute_and_flip_half_is_caught(monkeypatch):
+    """Nearly all of a round selects, so that what selecting tells is seen."""
+    monkeypatch.setattr(sys.modules[__name__], "crude_model", correlated_model)
+    monkeypatch.setattr(adaptive_file, "SELECTING", Fraction(99, 100))
+    monkeypatch.setattr(adaptive_file, "_EXPECTED", 0.0)
+    mechanism = made(policy_of(sex="0.5", ward="0.5"), rounds=1, bars=0)
+    monkeypatch.setattr(AdaptiveMechanism, "weights", dict.fromkeys(mechanism.candidates, 1))
+    true = most_told(mechanism, Fraction(1, 2), (1.1, 2, 8))
+    monkeypatch.setattr(AdaptiveMechanism, "law", "permute-and-flip")
+    assert 0.7 < true <= 1 + SLACK
+    assert most_told(mechanism, Fraction(1, 2), (1.1, 2, 8)) > 1.2
+
+
+@pytest.mark.long
+def test_a_mutant_that_forgets_who_leaves_a_cell_is_caught(monkeypatch):
+    """L = 1 under replacement: a record that changes leaves one cell and enters another."""
+    mechanism = made(policy_of(), rounds=1, bars=0)
+    monkeypatch.setattr(vector_account, "moved_counts", lambda limit: 1)
+    assert most_told(mechanism, Fraction(1), (2,)) > 1.1
+
+
+def test_costs_are_those_of_the_laws():
+    for deviation, order in ((0.8, 2), (1.3, 8)):
+        moment = log_moment(0, 1, deviation, True, order) + log_moment(1, 0, deviation, True, order)
+        cost = float(measuring_cost(0, Fraction(deviation), made(policy_of()).measure))
+        assert moment <= order * (order - 1) * cost / 2 * (1 + 1e-9)
+        assert moment > 0.95 * order * (order - 1) * cost / 2
+    measures = [made(policy_of(privacy)).measure for privacy in ("pure", "concentrated")]
+    assert [selecting_cost(None, Fraction(1, 3), one) for one in measures] == [Fraction(2, 3), Fraction(1, 9)]
+    assert [selecting_cost(0, Fraction(1, 3), one) for one in measures] == [Fraction(4, 3), Fraction(4, 9)]
+    assert [measuring_cost(None, Fraction(2), one) for one in measures] == [Fraction(1, 2), Fraction(1, 4)]
+
+
+@pytest.mark.long
+def test_bars_hold_as_often_as_they_say_where_an_interaction_is_never_selected():
+    """4 counts, 60 draws at level 3/4: 60 of 240 may be missed; 100 or more have a chance below 1e-8, draws being alike
+    in no more than fours."""
+    mechanism, truth = made(policy_of(), rounds=1), np.array([60, 2, 1, 50])
+    missed = 0
+    for seed in range(60):
+        answer = mechanism.draw(counts_of(mechanism, truth), Fraction(1), InsecureSeededRandomness(seed))
+        missed += int(np.sum(np.abs(answer.tables[0] - truth) > answer.half_widths(0.75)[0]))
+    assert missed < 100
+    with pytest.raises(UnsupportedCombination, match="no bar"):
+        made(policy_of(), bars=0).draw(
+            counts_of(mechanism, truth), Fraction(1), InsecureSeededRandomness(0)
+        ).half_widths()
+
+
+def test_a_release_is_kept_and_shown_again_exactly(tmp_path):
+    policy = policy_of(presence="0.4")
+    mechanism, ledger = made(policy, rounds=3), tmp_path / "l.db"
+    rows = tmp_path / "rows.csv"
+    rows.write_text("sex,ward\n" + "f,A\n" * 30 + "m,B\n" * 20 + "m,A\n" * 3)
+    first = dx.release(mechanism, rows, ledger=ledger, spend=1, id="once", insecure_test_seed=1)
+    again = dx.release(mechanism, rows, ledger=ledger, spend=1, id="once")
+    assert again.repeated
+    assert np.array_equal(again.answer.tables[0], first.answer.tables[0])
+    assert paid(mechanism, again.answer.transcript) == paid(mechanism, first.answer.transcript)
+    assert np.array_equal(again.answer.half_widths()[0], first.answer.half_widths()[0])
+    document = json.loads(first.to_json())
+    assert document["answer"]["tables"][0]["name"] == "sex, ward"
+    assert first.answer.whole_histogram(77).sum() == 77
+
+
+def test_what_makes_no_sense_is_refused():
+    policy = policy_of()
+    for wrong in ({"rounds": 0}, {"bars": 1}, {"bars": Fraction(-1, 2)}):
+        with pytest.raises(UnsupportedCombination):
+            made(policy, **wrong)
+    with pytest.raises(UnsupportedCombination, match="leave the table of all records out"):
+        made(policy, groups=[["sex"], []])
+    free = {"policy": "p", "universe": {"attributes": {"sex": SEXES, "ward": WARDS}}, "unconnected": "allow"}
+    public = dx.Policy.from_dict({**free, "rules": [{"change": "sex", "epsilon": 1}], "budget": "1"})
+    with pytest.raises(UnsupportedCombination, match="no rule protects 'ward'"):
+        made(public)
+    mechanism = made(policy)
+    with pytest.raises(TooLarge):
+        mechanism.check(counts_of(mechanism, [1, 2, 3, 4]), Fraction(1, 10**40))
+    with pytest.raises(TooLarge, match="1 to"):
+        mechanism.check(counts_of(mechanism, [0, 0, 0, 0]), Fraction(1))
+    assert made(policy).fingerprint != made(policy, bars=0).fingerprint != made(policy, bars=0, rounds=2).fingerprint
