@@ -15,9 +15,10 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.distance_bounds import joint_distance_bounds_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
+from dxgeom.mechanisms.parts.box_bound_at_once import bound_at_once
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
 from dxgeom.mechanisms.parts.box_scales import line_gaps
-from dxgeom.mechanisms.parts.products import ProductQueries, in_products, product_queries
+from dxgeom.mechanisms.parts.products import ProductQueries, in_products, product_queries, require_laid_out
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
 from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.boxes.choosing import measured_flat, sought
@@ -68,6 +69,16 @@ class BoxCandidates:
         if self._boxes is None:
             raise TooLarge("these queries are not all counts in boxes")
         return measured_flat(self.sensitivity.metric, self._boxes, self.worst).variances
+
+    @cached_property
+    def bound_at_once(self) -> float:
+        """What normal noise has no smaller objective than, told in a moment; 0 where none is known."""
+        if self._boxes is None:
+            return 0.0
+        costs = np.ones(self._boxes.count) if self.factors is None else self.factors
+        if self.worst:
+            costs = costs / self._boxes.count
+        return bound_at_once(self.sensitivity.metric, self._boxes, costs)
 
     @cached_property
     def bound(self) -> float:
@@ -121,6 +132,7 @@ class ProductCandidates:
         if isinstance(self._found, TooLarge):
             raise self._found
         queries, presence = self._found
+        require_laid_out(queries)
         factors = 1.0 if self.objective.factors is None else self.objective.factors
         costs = (self.sensitivity.queries.float_steps * queries.units) ** 2 * factors
         products, product_of = sought_products(queries, np.asarray(costs), presence, QUICK if quick else THOROUGH)
