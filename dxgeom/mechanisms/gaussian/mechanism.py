@@ -227,7 +227,7 @@ def _least_dimensions(proved: ListedChanges | PairedChanges, noisy: int) -> int:
     """How many dimensions some of the differences span at the least: their rank modulo a prime, told in seconds."""
     rows = proved.joined if isinstance(proved, PairedChanges) else proved.differences
     some = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), noisy + 1)).astype(np.int64))]
-    return int(nmod_mat(*some.shape, np.mod(some, _PRIME).ravel().tolist(), _PRIME).rank())
+    return int(nmod_mat(np.mod(some, _PRIME).tolist(), _PRIME).rank())
 
 
 def elimination_work(noisy: int, dimensions: int) -> float:
