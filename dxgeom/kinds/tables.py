@@ -112,9 +112,11 @@ class _NoiseInParts(PlanKind):
     def bound_in_words(self, plan: Plan) -> str:
         if not plan.lower_bound > 0:
             return super().bound_in_words(plan)
+        reason = self._decided(plan).left_out()
+        left_out = f"; a better bound was not sought: {reason}" if reason else ""
         return (
             f"no additive noise that stretches to every spend has a {_WORST[plan.objective]} below "
-            f"{plan.lower_bound:.6g}: this plan is within a factor {plan.gap:.3g} of it"
+            f"{plan.lower_bound:.6g}: this plan is within a factor {plan.gap:.3g} of it{left_out}"
         )
 
     def question_in_words(self, plan: Plan) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, final
@@ -107,7 +108,9 @@ class CandidateBuilder:
         """Of Gaussian noise, by weights of pairs that are products over attributes: where differences are too many."""
         workload = self._weighed_workload
         share = len(self.sensitivity.queries.names) if self.objective.name == "max" else 1
-        return 0.0 if workload is None else workload.bound(self.options.work) / share
+        with suppress(TooLarge):
+            return 0.0 if workload is None else workload.bound(self.options.work) / share
+        return 0.0
 
     def _bound_in_boxes(self) -> float:
         return self.in_boxes.bound if self.asks_boxes else 0.0

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from dxgeom.geometry.hulls import LARGEST_DIMENSION
-from dxgeom.mechanisms.gaussian.mechanism import covariance_work
+from dxgeom.mechanisms.gaussian.mechanism import covariance_work, elimination_work
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.shapes.hulls import LARGEST_HULL_DIMENSION
@@ -50,6 +50,8 @@ class Sizes:
 Work: TypeAlias = Callable[[Sizes], float]
 _LOOKS: Final = 40
 """So often a programme for scales looks at all differences, about."""
+_LOOKS_OF_A_COVARIANCE: Final = 4
+"""Sixteen, each in products of matrices, which count a quarter."""
 
 
 def _look(sizes: Sizes) -> float:
@@ -77,7 +79,9 @@ def _polytope(most: int) -> Work:
 
 
 def _normal(sizes: Sizes) -> float:
-    return covariance_work(sizes.dimensions) + float(sizes.differences) * sizes.dimensions**2
+    """The search, which answers need noise of their own, and what each of its looks at all differences takes."""
+    looked = _LOOKS_OF_A_COVARIANCE * float(sizes.differences) * sizes.dimensions**2
+    return covariance_work(sizes.dimensions) + elimination_work(sizes.answers, sizes.dimensions) + looked
 
 
 def _parts(sizes: Sizes) -> float:

@@ -99,14 +99,18 @@ def plan(
 
 
 def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
-    """Noise in the answers; or in boxes that they share, where weights are too many for that, and these are boxes.
+    """Noise in the answers; or in tables or boxes that they share, where these are such, and too many for that.
 
     Raises: as :func:`plan`.
     """
     if wish.mechanism != AUTO or not outgrows_a_search(queries.count):
         return plan_of_answers(metric, queries, wish)
     from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
+    from dxgeom.planner.marginals.instead import in_tables_instead
 
+    tables = in_tables_instead(metric, queries, wish)
+    if tables is not None:
+        return tables
     refused = refused_as_answers(queries)
     instead = None if refused is None else in_boxes_instead(metric, queries, wish, refused)
     if instead is not None:

@@ -88,6 +88,12 @@ class Wish:
         return (*here, *(one.name for one in fields(Search) if _differs(self.search, one.name, one.default)))
 
     @property
+    def plainly(self) -> bool:
+        """Whether nothing is said of how noise is looked for, but for how long, by how much work, and who is told."""
+        own = self.options
+        return own == PlanOptions(progress=own.progress, quick=own.quick, work=own.work)
+
+    @property
     def options(self) -> PlanOptions:
         """What candidates of noise are built by."""
         said = {one.name: getattr(self.search, one.name) for one in fields(Search)}

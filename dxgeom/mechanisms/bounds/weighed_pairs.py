@@ -131,7 +131,9 @@ class WeighedBlock:
                 diagonal = diagonal * (self._factor(place) ** 2 @ self.weights.records[place])
         scale = 2 * float(np.max(kind.inverse))
         if kind.listed:
-            diagonal, scale = diagonal * np.diag(self._moved(number)), 1.0
+            factor = self._factor(kind.moved or 0)
+            change = factor[:, kind.first] - factor[:, kind.second]
+            diagonal, scale = diagonal * (change**2 @ (self.weights.listed[number] * kind.inverse)), 1.0
         elif kind.moved is not None:
             scale = self._twice(kind)
         lengths = sum(len(one) + 8 for one in (*self.weights.records, self.weights.listed[number]))

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
-from flint import fmpq_mat, fmpz_mat
+from flint import fmpq_mat, fmpz_mat, nmod_mat
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
@@ -23,6 +23,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.containment import largest_load, load_of_changes
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.numeric.arrays import FITS
@@ -143,6 +144,8 @@ def _whole(shares: NDArray[Any]) -> tuple[int, list[int]]:
 NAME: Final = "gaussian"
 _COVARIANCES: Final = 200
 """So often a search multiplies two matrices of all dimensions, or inverts one, at the least."""
+_MODULO: Final = 10.0
+"""So many multiplications takes one modulo a prime."""
 _MOST_ENTRIES: Final = 1_500_000_000
 """Numbers of all differences together, which are held in memory twice."""
 _MARGINS: Final = (1e-14, 1e-12, 1e-10, 1e-7)
@@ -205,8 +208,12 @@ def gaussian_space(
         return None
     proved, noisy = sensitivity.proved, int(np.sum(sensitivity.of_each_query > 0))
     kinds = len(proved.kinds.columns) if isinstance(proved, PairedChanges) else len(proved.bounds) + 1
-    elimination = float(noisy) ** 2 * min(noisy, kinds - 1)
+    dimensions = min(noisy, kinds - 1)
+    elimination = elimination_work(noisy, dimensions)
     require_affordable(f"which of {noisy:,} noisy answers follow from which others", elimination, work)
+    if covariance_work(dimensions) > work:
+        least = _least_dimensions(proved, noisy)
+        require_affordable(f"a search for a covariance in {least:,} dimensions", covariance_work(least), work)
     if len(proved.bounds) * len(sensitivity.queries.names) > _MOST_ENTRIES:
         raise TooLarge(f"a covariance is sought for at most {_MOST_ENTRIES:,} numbers in all differences")
     span = _whole_span_of(proved) if isinstance(proved, PairedChanges) else exact_span_of(proved.differences)
@@ -214,6 +221,18 @@ def gaussian_space(
     require_affordable(what, covariance_work(len(span.pivots)), work)
     costs = sensitivity.queries.float_steps * (1.0 if factors is None else np.sqrt(factors))
     return GaussianSpace(sensitivity, span, span.combinations.astype(np.float64) * costs[:, None], worst)
+
+
+def _least_dimensions(proved: ListedChanges | PairedChanges, noisy: int) -> int:
+    """How many dimensions some of the differences span at the least: their rank modulo a prime, told in seconds."""
+    rows = proved.joined if isinstance(proved, PairedChanges) else proved.differences
+    some = rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), noisy + 1)).astype(np.int64))]
+    return int(nmod_mat(np.mod(some, _PRIME).tolist(), _PRIME).rank())
+
+
+def elimination_work(noisy: int, dimensions: int) -> float:
+    """Multiplications that telling which of so many answers follow from which others takes."""
+    return _MODULO * float(noisy) ** 2 * dimensions
 
 
 def covariance_work(dimension: int) -> float:

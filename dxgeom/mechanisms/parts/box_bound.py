@@ -23,9 +23,15 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.bounds.lines import prefixes_bound, ranges_bound
 from dxgeom.mechanisms.bounds.workload_bound import weighed_workload
-from dxgeom.mechanisms.linear.distance_bounds import distance_bounds_of
+from dxgeom.mechanisms.parts.box_bound_at_once import (
+    UPWARD,
+    each_alone,
+    most_of,
+    of_all_prefixes,
+    spread,
+    where_records_go,
+)
 from dxgeom.mechanisms.parts.box_scales import line_gaps
 from dxgeom.mechanisms.parts.tables import family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
@@ -300,13 +306,13 @@ def _fitted(hull: _Hull, generator: np.random.Generator) -> Floats:
     return lengths
 
 
-_TOGETHER: Final = ((1_600, 1_600), (20_000, 800), (math.inf, 200))
-"""Up to so many boxes, groups of so many have one bound; the groups' bounds add up."""
-_WORK: Final = 5e9
-"""Multiplications that a search for weights of pairs may take."""
+_TOGETHER: Final = (1_600, 800, 400, 200, 100)
+"""So many boxes have one bound, the most that the work allows; the groups' bounds add up."""
+WORK_OF_WEIGHTS: Final = 5e9
+"""Multiplications that a search for weights of pairs may take;"""
+_WORK_OF_GROUPS: Final = 6e10
+"""and so many the groups: 1,600 boxes together, or up to some 14,000 in groups of 800."""
 _STEPS: Final = 4
-_UPWARD: Final = 1 + 2.0**-20
-"""Distances are rounded down, a bound needs them rounded up; and sums in float64."""
 
 
 def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
@@ -323,7 +329,7 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     up to a chance of 10⁻⁹ in drawing directions, see :func:`random_volume_bound`.
     """
     boxes, least = boxes.merged, privacy_measure_of(metric.privacy).least_mean_square
-    alone = costs * _each_alone(metric, boxes)
+    alone = costs * each_alone(metric, boxes)
     every = np.arange(boxes.count)
     found = max(_by_duality(metric, boxes, costs, alone, every), _by_weights(metric, boxes, costs))
     found = max(found, _of_prefixes_along_a_line(metric, boxes, costs)) * least
@@ -332,7 +338,7 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
             if known:
                 rest = _by_duality(metric, boxes, costs, alone, np.setdiff1d(every, among))
                 found = max(found, known + rest * least)
-    return found / _UPWARD
+    return found / UPWARD
 
 
 def _by_duality(
@@ -345,12 +351,12 @@ def _by_duality(
     """Of some of the boxes, with normal noise."""
     known, left = 0.0, among
     for place in range(len(boxes.columns) if len(among) == boxes.count else 0):
-        alike = _of_all_prefixes(metric, boxes, costs, place)
-        own, of_line = max(alike, _where_records_go(metric, boxes, costs, place, left), key=lambda one: one[0])
+        alike = of_all_prefixes(metric, boxes, costs, place, _TOGETHER[1])
+        own, of_line = max(alike, where_records_go(metric, boxes, costs, place, left), key=lambda one: one[0])
         if own:
             known, left = known + own, np.setdiff1d(left, of_line)
     found = [float(alone[among].sum()), known + _in_groups(metric, boxes, costs, alone, left)]
-    if known and len(among) <= _TOGETHER[0][0]:
+    if known and len(among) <= _TOGETHER[0]:
         found.append(_in_groups(metric, boxes, costs, alone, among))
     return max(found)
 
@@ -364,20 +370,29 @@ def _in_groups(
 ) -> float:
     """So many together as there is time for; the bounds of groups add up."""
     total = 0.0
-    groups = -(-len(among) // next(together for most, together in _TOGETHER if len(among) <= most))
+    groups = _groups_of(len(among), len(boxes.columns) + 1)
     for start in range(groups):
         own = among[start::groups]
         total += max(_of_group(_moments(metric, boxes, own), np.sqrt(costs[own])), float(alone[own].sum()))
     return total
 
 
+def _groups_of(count: int, kinds: int) -> int:
+    """Into how many groups so many boxes go: each takes a few eigenvectors, and products for each kind of pairs."""
+    for together in _TOGETHER:
+        groups = -(-count // together)
+        if groups * _STEPS * (2 + kinds / 4) * float(min(count, together)) ** 3 <= _WORK_OF_GROUPS:
+            return groups
+    return -(-count // _TOGETHER[-1])
+
+
 def _by_weights(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
     """Of all boxes together, by weights of pairs that are sought; 0 where they are too many."""
     try:
         workload = weighed_workload(metric.metric, boxes.tables, np.sqrt(costs))
+        return 0.0 if workload is None else workload.bound(WORK_OF_WEIGHTS)
     except TooLarge:
         return 0.0
-    return 0.0 if workload is None else workload.bound(_WORK)
 
 
 def _of_whole_tables(
@@ -399,7 +414,7 @@ def _of_whole_tables(
             among.append(own)
     if not asked:
         return 0.0, np.zeros(0, dtype=np.int64)
-    most = [_most(metric, boxes, place) for place in range(len(boxes.columns))]
+    most = [most_of(metric, boxes, place) for place in range(len(boxes.columns))]
     constants = np.array([math.inf if one is None else float(one) for one in most])
     bound = tables_volume_bound(family_of(boxes.sizes, asked), constants, np.array(least), worst=False)
     return bound, np.concatenate(among)
@@ -411,7 +426,7 @@ def _by_directions(
     """The boxes that restrict one attribute or two, and the bound by the volume of all that changes do to them."""
     few = [places for columns, places in boxes.supports if 1 <= len(columns) <= 2]
     among = np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *few]))
-    if not 0 < len(among) <= _TOGETHER[0][0]:
+    if not 0 < len(among) <= _TOGETHER[0]:
         return 0.0, among
     own = replace(boxes, lower=boxes.lower[among], upper=boxes.upper[among], importance=None, errors=()).merged
     values = [np.arange(size) for size in own.sizes]
@@ -420,41 +435,18 @@ def _by_directions(
     pairs: list[Pairs | None] = []
     for place, (line, size) in enumerate(zip(line_gaps(metric, own), own.sizes, strict=True)):
         if line is not None:
-            pairs.append(neighbours(line * _UPWARD))
+            pairs.append(neighbours(line * UPWARD))
         else:
-            most = _most(metric, own, place)
-            pairs.append(None if most is None or size**2 > MOST_ENTRIES else every_pair(size, float(most) * _UPWARD))
+            most = most_of(metric, own, place)
+            pairs.append(None if most is None or size**2 > MOST_ENTRIES else every_pair(size, float(most) * UPWARD))
     supports = tuple((columns, places) for columns, places in own.supports if columns)
     return random_volume_bound(BoxChanges(inside, supports, tuple(pairs), np.sqrt(costs[among]))), among
 
 
 def worst_alone(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
     """The largest of all squared errors, each times its cost, that no such noise is below: of some box alone."""
-    alone = float((costs * _each_alone(metric, boxes.merged)).max())
-    return alone * privacy_measure_of(metric.privacy).least_mean_square / _UPWARD
-
-
-def _each_alone(metric: VerifiedMetric, boxes: BoxQueries) -> NDArray[np.float64]:
-    """(K,): the least error of each box alone, with normal noise: from the closest pair of which it counts one."""
-    inverse, gaps = np.zeros(boxes.count), line_gaps(metric, boxes)
-    for place, (line, size) in enumerate(zip(gaps, boxes.sizes, strict=True)):
-        lower, upper = boxes.lower[:, place], boxes.upper[:, place]
-        if line is not None:
-            ends = np.concatenate([[np.inf], line * _UPWARD, [np.inf]])
-            nearest = np.minimum(ends[lower], ends[upper])
-        else:
-            most = _most(metric, boxes, place)
-            nearest = np.where((lower > 0) | (upper < size), np.inf if most is None else float(most), np.inf)
-        inverse = np.maximum(inverse, 1 / nearest)
-    if isinstance(metric.metric, PresenceMetric):
-        inverse = np.maximum(inverse, 1 / float(metric.metric.epsilon))
-    return np.asarray(inverse**2)
-
-
-def _most(metric: VerifiedMetric, boxes: BoxQueries, place: int) -> Fraction | None:
-    """No two values that are told apart of this column are further apart; None where some are at no distance."""
-    column = boxes.columns[place]
-    return distance_bounds_of(metric.metric, boxes.universe.shape, {column.axis: column.codes}).most[0]
+    alone = float((costs * each_alone(metric, boxes.merged)).max())
+    return alone * privacy_measure_of(metric.privacy).least_mean_square / UPWARD
 
 
 def _of_prefixes_along_a_line(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
@@ -464,58 +456,6 @@ def _of_prefixes_along_a_line(metric: VerifiedMetric, boxes: BoxQueries, costs: 
     gaps, size = line_gaps(metric, boxes)[0], boxes.sizes[0]
     each = np.bincount(boxes.upper[:, 0] - 1, costs, size).astype(np.float64)
     return prefixes_bound_by_weights(size, float(metric.metric.epsilon), gaps, each)
-
-
-def _of_all_prefixes(
-    metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64], place: int
-) -> tuple[float, NDArray[np.int64]]:
-    """Where very many boxes are every prefix of a column whose values are all at one distance, these boxes and their
-    bound: the centred sums are the inverse of differences, whose singular values are 2·sin(πj/2n)."""
-    whole = np.array(boxes.sizes)
-    alone = [columns for columns, _ in boxes.supports].index((place,)) if _alone(boxes, place) else -1
-    among = boxes.supports[alone][1] if alone >= 0 else np.zeros(0, dtype=np.int64)
-    among = among[boxes.lower[among, place] == 0]
-    ends, first = np.unique(boxes.upper[among, place], return_index=True)
-    size = int(whole[place])
-    nothing = 0.0, np.zeros(0, dtype=np.int64)
-    if len(ends) < size - 1 or len(ends) <= _TOGETHER[0][1] or line_gaps(metric, boxes)[place] is not None:
-        return nothing
-    most = _most(metric, boxes, place)
-    if most is None:
-        return nothing
-    lengths = float((0.5 / np.sin(np.pi * np.arange(1, size) / (2 * size))).sum())
-    spread = _spread(size) / size
-    return float(costs[among[first]].min()) * lengths**2 * spread / float(most) ** 2, among[first]
-
-
-def _where_records_go(
-    metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64], place: int, left: NDArray[np.int64]
-) -> tuple[float, NDArray[np.int64]]:
-    """Where records come and go, and boxes that are ``left`` are every range of a column, or every prefix: these, and
-    their bound."""
-    nothing = 0.0, np.zeros(0, dtype=np.int64)
-    if not isinstance(metric.metric, PresenceMetric) or not _alone(boxes, place):
-        return nothing
-    supports, size = dict(boxes.supports), int(boxes.sizes[place])
-    among = np.concatenate([supports[(place,)], supports.get((), np.zeros(0, dtype=np.int64))])
-    among = np.intersect1d(among, left)
-    ends = boxes.lower[among, place] * (size + 1) + boxes.upper[among, place]
-    ends, first = np.unique(ends, return_index=True)
-    found = []
-    for bound, asked in ((ranges_bound, ends), (prefixes_bound, ends[ends <= size])):
-        # Without the whole line the last value is in none.
-        for told in (size, size - 1):
-            needed = told * (told + 1) // 2 if bound is ranges_bound else told
-            inside = asked[(asked % (size + 1) <= told) & (asked // (size + 1) < told)]
-            if len(inside) == needed > 1:
-                own = among[first[np.searchsorted(ends, inside)]]
-                found.append((float(costs[own].min()) * bound(told), own))
-    best, own = max(found, key=lambda one: one[0], default=nothing)
-    return best / float(metric.metric.epsilon) ** 2, own
-
-
-def _alone(boxes: BoxQueries, place: int) -> bool:
-    return any(columns == (place,) for columns, _ in boxes.supports)
 
 
 def _of_group(moments: Sequence[NDArray[np.float64]], roots: NDArray[np.float64]) -> float:
@@ -543,7 +483,7 @@ def _moments(metric: VerifiedMetric, boxes: BoxQueries, own: NDArray[np.int64]) 
     for place, size in enumerate(boxes.sizes):
         line = gaps[place]
         if line is None:
-            change = _among_all(lower[:, place], upper[:, place], size, _most(metric, boxes, place))
+            change = _among_all(lower[:, place], upper[:, place], size, most_of(metric, boxes, place))
         else:
             change = _among_neighbours(lower[:, place], upper[:, place], line)
         if change is not None:
@@ -568,12 +508,7 @@ def _among_all(
         return None
     lengths = (upper - lower) / size
     average = _both(lower, upper) / size - lengths[:, None] * lengths
-    return np.asarray(_spread(size) * average / float(most) ** 2)
-
-
-def _spread(size: int) -> float:
-    """What the average of squared differences of two of so many values is over their variance."""
-    return 2 * size / (size - 1)
+    return np.asarray(spread(size) * average / float(most) ** 2)
 
 
 def _among_neighbours(
@@ -587,7 +522,7 @@ def _among_neighbours(
     if not used.size:
         return np.zeros((len(lower), len(lower)))
     worth[used] = gaps.min() / gaps[used]
-    worth = np.concatenate([[0.0], worth / worth.sum() / (gaps * _UPWARD) ** 2, [0.0]])
+    worth = np.concatenate([[0.0], worth / worth.sum() / (gaps * UPWARD) ** 2, [0.0]])
     change = np.zeros((len(lower), len(lower)))
     for ends, others, sign in ((lower, lower, 1), (upper, upper, 1), (lower, upper, -1), (upper, lower, -1)):
         change += sign * np.where(ends[:, None] == others, worth[np.where(ends < size, ends, 0)][:, None], 0.0)

@@ -277,11 +277,7 @@ def in_products(
     which, ends = np.asarray(product_of), np.cumsum([0, *(one.numbers for one in products)])
     if which.shape != queries.units.shape or not np.all((which >= 0) & (which < len(products))):
         raise CertificateRefused("every answer is made of the numbers of one of the products")
-    if len(which) * int(ends[-1]) > MOST_ENTRIES:
-        raise TooLarge(
-            f"{len(which):,} answers that share {ends[-1]:,} noisy numbers are not laid out; at most "
-            f"{MOST_ENTRIES:,} pairs are"
-        )
+    _require_few(len(which), int(ends[-1]))
     numerators = np.zeros((len(which), int(ends[-1])), dtype=np.int64)
     divisors = [Fraction(1)] * len(which)
     for number, one in enumerate(products):
@@ -300,6 +296,20 @@ def in_products(
         for row in rows[queries.units[rows] != 0].tolist():
             divisors[row] = Fraction(whole, int(abs(queries.units[row])))
     return AdditiveMechanism(NAME, sensitivity, measured.law, IntegerMixing(numerators, tuple(divisors), measured))
+
+
+def require_laid_out(queries: ProductQueries) -> None:
+    """Raises: TooLarge where what answers take of any products is too much: these have no fewer numbers than the
+    largest table of weights has cells."""
+    _require_few(len(queries.units), int(queries.kinds.prod(axis=1, dtype=np.float64).max(initial=0)))
+
+
+def _require_few(answers: int, numbers: int) -> None:
+    if answers * numbers > MOST_ENTRIES:
+        raise TooLarge(
+            f"{answers:,} answers that share {numbers:,} noisy numbers are not laid out; at most {MOST_ENTRIES:,} "
+            "pairs are"
+        )
 
 
 def product_of(mixing: IntegerMixing) -> list[int]:

@@ -15,11 +15,12 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.distance_bounds import AnyChange, any_change, joint_distance_bounds_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
+from dxgeom.mechanisms.parts.box_bound_at_once import bound_at_once
 from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
 from dxgeom.mechanisms.parts.box_scales import line_gaps
 from dxgeom.mechanisms.parts.contrast_answers import in_contrasts
 from dxgeom.mechanisms.parts.contrast_search import QUICK_WORK, THOROUGH_WORK, ContrastSearch, Look
-from dxgeom.mechanisms.parts.products import ProductQueries, in_products, product_queries
+from dxgeom.mechanisms.parts.products import ProductQueries, in_products, product_queries, require_laid_out
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
 from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.boxes.choosing import measured_flat, sought
@@ -70,6 +71,16 @@ class BoxCandidates:
         if self._boxes is None:
             raise TooLarge("these queries are not all counts in boxes")
         return measured_flat(self.sensitivity.metric, self._boxes, self.worst).variances
+
+    @cached_property
+    def bound_at_once(self) -> float:
+        """What normal noise has no smaller objective than, told in a moment; 0 where none is known."""
+        if self._boxes is None:
+            return 0.0
+        costs = np.ones(self._boxes.count) if self.factors is None else self.factors
+        if self.worst:
+            costs = costs / self._boxes.count
+        return bound_at_once(self.sensitivity.metric, self._boxes, costs)
 
     @cached_property
     def bound(self) -> float:
@@ -123,6 +134,7 @@ class ProductCandidates:
         if isinstance(self._found, TooLarge):
             raise self._found
         queries, presence = self._found
+        require_laid_out(queries)
         costs = _costs(self.sensitivity, self.objective, queries)
         products, product_of = sought_products(queries, costs, presence, QUICK if quick else THOROUGH)
         return in_products(self.sensitivity, queries, products, product_of.tolist())

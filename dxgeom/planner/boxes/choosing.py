@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.kinds import registry
+from dxgeom.mechanisms.bounds.workload_bound import weighed_workload
 from dxgeom.mechanisms.contract.readers import require_own_records
-from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
+from dxgeom.mechanisms.parts.box_bound import WORK_OF_WEIGHTS, boxes_bound, worst_alone
 from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxedCounts, BoxMechanism
 from dxgeom.mechanisms.parts.box_scales import (
     BoxQuestion,
@@ -32,7 +33,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.objectives.aims import Aim, TriedNoise, counts_worst, each_error, with_aims
-from dxgeom.planner.options import AUTO, BOX_NOISE, PlanOptions
+from dxgeom.planner.options import AUTO, BOX_NOISE
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.wish import Wish
 from dxgeom.privacy.measures import CONCENTRATED, require_for_normal_noise
@@ -104,7 +105,22 @@ def boxes_of_scales(
 def _with_bound(plan: Plan, losses: dict[str, float], worst: bool, pressed: NDArray[np.float64] | None) -> Plan:
     objective: Aim = "max" if worst else "mse"
     bound = partial(bound_on_boxes, plan.metric, plan.question, plan.mechanism, objective, pressed)
-    return replace(plan, decided=TriedNoise(objective, losses, bound))
+    left_out = partial(weights_left_out, plan.metric, plan.question)
+    return replace(plan, decided=TriedNoise(objective, losses, bound, left_out=left_out))
+
+
+def weights_left_out(metric: VerifiedMetric, queries: BoxQueries) -> str:
+    """Why the bound on boxes seeks no weights of pairs; empty where it does."""
+    boxes = queries.merged
+    if float(boxes.count) ** 2 * (sum(boxes.sizes) + 4 * (len(boxes.sizes) + 1) ** 2) <= WORK_OF_WEIGHTS:
+        return ""
+    try:
+        workload = weighed_workload(metric.metric, boxes.tables, np.ones(boxes.count))
+        if workload is not None:
+            workload.require_affordable(WORK_OF_WEIGHTS)
+    except TooLarge as error:
+        return str(error)
+    return ""
 
 
 def loss_of(mechanism: BoxedCounts, worst: bool) -> float:
@@ -245,11 +261,7 @@ def in_boxes_instead(metric: VerifiedMetric, queries: LinearQueries, wish: Wish,
     """
     if not isinstance(found, TooLarge) and (found.interrupted is not None or not _boxes_left_out(found)):
         return None
-    options = wish.options
-    if (
-        options != PlanOptions(progress=options.progress, quick=options.quick, work=options.work)
-        or len(queries.by_measure) > 1
-    ):
+    if not wish.plainly or len(queries.by_measure) > 1:
         return None
     errors = None if wish.errors is None else each_error(queries, wish.errors)
     try:

@@ -17,17 +17,17 @@ from dxgeom.mechanisms.shapes.rotated_axes import best_start
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
+from dxgeom.planner.candidate_costs import WORK_OF, Sizes
 from dxgeom.planner.candidates import NORMAL_KINDS, names
 from dxgeom.planner.comparing.candidate_bounds import CAUTION, is_large, unproved
 
 QUICK: Final = (
-    *("hull", "gaussian", "marginal-gaussian", "kronecker-gaussian", "toeplitz-gaussian", "body", "product-laplace"),
-    "product-gaussian",
-    *("gaussian-with-jumps", "laplace"),
-    *("epsilon-dp", "marginal-laplace", "changed-queries", "block-hulls", "rotated-laplace", "coarse-hull"),
+    *("hull", "marginal-gaussian", "kronecker-gaussian", "marginal-laplace", "toeplitz-gaussian", "gaussian", "body"),
+    *("product-laplace", "product-gaussian", "gaussian-with-jumps", "laplace"),
+    *("epsilon-dp", "changed-queries", "block-hulls", "rotated-laplace", "coarse-hull"),
     "boxes-laplace",
 )
-"""In this order;"""
+"""In this order: what reads the structure of the queries takes least, and may spare the rest;"""
 _SHARED: Final = frozenset(("product-laplace", "product-gaussian"))
 SOUGHT: Final = ("gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull")
 """these only where none was built that seldom has a hundredth more;"""
@@ -38,6 +38,9 @@ _PROMISING: Final = 1.2
 """or where a basis that the search begins from has at most so many times the least objective;"""
 _CEILING: Final = 2e9
 """multiplications: a search of less is made in any case, it is over in seconds."""
+_TOTALS: Final = "toeplitz-gaussian"
+_NEAR: Final = 1.1
+"""Times the bound that is told at once: a covariance of more work than that is not sought for so little."""
 _TURNS: Final = 200
 """So many products of all differences with a basis find the scales of the bases that a search begins from."""
 _FEW: Final = 3
@@ -65,6 +68,8 @@ class QuickSearch:
         if name in SOUGHT and not self._enough.isdisjoint(built):
             raise TooLarge("a quick plan seeks no other shape where the best of another kind was built")
         title = self.shared.objective.title
+        if name == "gaussian":
+            self._require_worth_a_covariance(built, least)
         if name == "laplace" and not _SHARED.isdisjoint(built) and not self._differences:
             raise TooLarge("scales for so many answers take longer than a quick plan may, beside noise that they share")
         if name == "laplace" and self._laplace_floor > least:
@@ -80,6 +85,16 @@ class QuickSearch:
             work = EFFORT.work + _TURNS * self._differences * space.dimension**2
             if work > _CEILING and self._glimpsed > _PROMISING * least:
                 raise TooLarge(f"its search would begin at {self._glimpsed / least:.3g} times the least {title} found")
+
+    def _require_worth_a_covariance(self, built: Collection[str], least: float) -> None:
+        """Raises: TooLarge where noise in running totals leaves little to be found."""
+        if _TOTALS not in built or WORK_OF["gaussian"](Sizes.of(self.shared.sensitivity)) <= _CEILING:
+            return
+        bound = self.shared.in_boxes.bound_at_once
+        times = least / bound if bound > 0 else np.inf
+        if times <= _NEAR:
+            said = f"what was found has at most {times:.3g} times the least that any normal noise has"
+            raise TooLarge(f"{said}; name 'gaussian' to have it")
 
     @cached_property
     def _some(self) -> CandidateBuilder:

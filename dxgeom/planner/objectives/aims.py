@@ -33,13 +33,15 @@ class TriedNoise:
     ``objective``: what was made small. ``losses``: the objective at spend 1 of each kind of noise that was tried, by
     name, rounding left out; the least is taken, or the one that was named. ``bound``: what no additive noise that
     stretches to every spend has less than, 0 where none is known; found when it is asked for. ``others``: what became
-    of other noise, where such was looked at before.
+    of other noise, where such was looked at before. ``left_out``: why a search that would raise the bound is not made;
+    empty where none is left out.
     """
 
     objective: Aim
     losses: Mapping[str, float]
     bound: Callable[[], float] = field(repr=False)
     others: tuple[CandidateResult, ...] = field(default=(), repr=False)
+    left_out: Callable[[], str] = field(default=str, repr=False)
 
 
 def with_aims(queries: Asked, wish: Wish) -> Asked:
