@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from itertools import islice
 from pathlib import Path
@@ -84,10 +85,18 @@ def sheet_table(path: Path, form: FileForm, places: Sequence[int], read: Iterabl
     return pa.table(columns, names=[f"c{number}" for number in range(len(places))])
 
 
-def _head_and_rows(path: Path, form: FileForm) -> tuple[tuple[str, ...], list[list[Any]]]:
+@contextmanager
+def opened_workbook(path: Path) -> Iterator[Any]:
+    """A workbook, by the library for it. Raises: MissingExtra; DataError where it is none, or a sheet is broken."""
     calamine = optional_library("python_calamine", "excel", "workbooks are read")
     try:
-        book = calamine.CalamineWorkbook.from_path(str(path))
+        yield calamine.CalamineWorkbook.from_path(str(path))
+    except calamine.CalamineError as error:
+        raise DataError(f"'{path}' is no workbook that can be read: {error}") from error
+
+
+def _head_and_rows(path: Path, form: FileForm) -> tuple[tuple[str, ...], list[list[Any]]]:
+    with opened_workbook(path) as book:
         sheets = list(book.sheet_names)
         sheet = form.sheet if form.sheet is not None or len(sheets) != 1 else sheets[0]
         if sheet not in sheets:
@@ -96,8 +105,6 @@ def _head_and_rows(path: Path, form: FileForm) -> tuple[tuple[str, ...], list[li
                 f"'reading: {{sheet: {sheets[0] if sheets else 'Data'}}}'"
             )
         rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
-    except calamine.CalamineError as error:
-        raise DataError(f"'{path}' is no workbook that can be read: {error}") from error
     if len(rows) < form.header:
         raise DataError(f"'{path}' has no line {form.header} on its sheet '{sheet}', which should name the columns")
     below = [row for row in rows[form.header :] if any(cell != "" for cell in row)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from dxgeom.engines.column_names import names_a_person
+from dxgeom.engines.decoded import opened_workbook
 from dxgeom.engines.embedded import ENDINGS, WORKBOOKS, file_of
 from dxgeom.engines.files import files_of_folder
 from dxgeom.engines.opening import holds_of, opened
@@ -20,7 +21,6 @@ from dxgeom.engines.source import quoted as sql_quoted
 from dxgeom.engines.sqlite import file_of_sqlite, opened_to_read
 from dxgeom.engines.watching import plain_errors
 from dxgeom.errors import DataError
-from dxgeom.numeric.optional_library import optional_library
 from dxgeom.starting.cell_forms import Convention
 from dxgeom.starting.drafts import FILL_IN, SEEN, Fact, quoted
 from dxgeom.starting.form import FormDoubt, Said, TextForm, form_of, header_of_rows, rows_of
@@ -187,19 +187,15 @@ def _fetched(batches: Iterator[Any]) -> Iterator[tuple[str, ...]]:
 
 def _workbook(path: Path, name: str, said: Said, sheet: str | None) -> FoundTable:
     """A sheet's rows; a cell's text is that of its value."""
-    calamine = optional_library("python_calamine", "excel", "workbooks are read")
-    with plain_errors(f"'{path}'"):
-        book = calamine.CalamineWorkbook.from_path(str(path))
+    with plain_errors(f"'{path}'"), opened_workbook(path) as book:
         sheets = list(book.sheet_names)
-    if sheet is None and len(sheets) > 1:
-        ways = [(f'"{one}"', f"--sheet {one!r}") for one in sheets]
-        raise FormDoubt("sheet", f"'{path}' has {len(sheets)} sheets.", ways)
-    if sheet is not None and sheet not in sheets:
-        raise DataError(f"'{path}' has no sheet '{sheet}'; it has {', '.join(map(repr, sheets))}")
-    rows = [
-        tuple(map(_cell_text, row))
-        for row in book.get_sheet_by_name(sheet or sheets[0]).to_python(skip_empty_area=False)
-    ]
+        if sheet is None and len(sheets) > 1:
+            ways = [(f'"{one}"', f"--sheet {one!r}") for one in sheets]
+            raise FormDoubt("sheet", f"'{path}' has {len(sheets)} sheets.", ways)
+        if sheet is not None and sheet not in sheets:
+            raise DataError(f"'{path}' has no sheet '{sheet}'; it has {', '.join(map(repr, sheets))}")
+        cells = book.get_sheet_by_name(sheet or sheets[0]).to_python(skip_empty_area=False)
+    rows = [tuple(map(_cell_text, row)) for row in cells]
     header, names, below = header_of_rows(rows, said, path)
     known = seen(names, ["unknown"] * len(names), below, path.name)
     return FoundTable(_named(known), name, None, sheet, header, names)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from xml.sax.saxutils import escape
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
@@ -20,8 +21,11 @@ _FORMS = "".join(f'<xf numFmtId="{number}"/>' for number in (0, 14, 22))
 _STYLES = f'<styleSheet {_MAIN}><cellXfs count="3">{_FORMS}</cellXfs></styleSheet>'
 
 
-def write_workbook(path: Path, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> Path:
-    """A workbook of these sheets, a list of rows each; None is an empty cell. Returns: the path."""
+_Place = TypeVar("_Place", Path, BytesIO)
+
+
+def write_workbook(path: _Place, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> _Place:
+    """A workbook of these sheets, a list of rows each; None is an empty cell. Returns: where it was written to."""
     parts = {f"xl/worksheets/sheet{place}.xml": _sheet(rows) for place, rows in enumerate(sheets.values(), 1)}
     named = "".join(f'<sheet name="{escape(n)}" sheetId="{k}" r:id="r{k}"/>' for k, n in enumerate(sheets, 1))
     leading = "".join(

@@ -96,7 +96,7 @@ def test_many_rows_are_counted_as_few_are(tmp_path):
     path.write_text(f"w,note\n{sound}")
     assert histogram_of_table(path, universe).counts[:2].tolist() == [300_000, 300_000]
     path.write_text(f'w,note\n{sound}x,"\n"\n{sound}')
-    with pytest.raises(DataError, match="data row 600001 holds a line break"):
+    with pytest.raises(DataError, match="a cell holds a line break, and a row of a text file is one line"):
         histogram_of_table(path, universe)
 
 

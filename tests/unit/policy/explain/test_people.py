@@ -189,7 +189,7 @@ def test_where_the_number_of_people_is_public_a_filter_is_an_answer(tmp_path, pr
     file.write_text(POLICY.replace("COUNT", "once") + rule, encoding="utf-8")
     queries.write_text("queries:\n- {name: in a, count: room == 'a'}\n", encoding="utf-8")
     table.write_text("who,room\n1,a\n2,b\n", encoding="utf-8")
-    command = ["release", str(file), str(table), str(queries), "--spend", "0.5", "--ledger", str(tmp_path / "l.db")]
+    command = ["release", str(file), str(table), str(queries), "--spend", "0.25", "--ledger", str(tmp_path / "l.db")]
     released = CliRunner().invoke(app, command)
     assert ("told exactly, of a filtered table too" in " ".join(released.stdout.split())) == (not presence)
     released = CliRunner().invoke(app, [*command, "--all"])
