@@ -147,3 +147,33 @@ def test_without_weights_of_pairs_the_bound_is_no_larger(monkeypatch, privacy):
     monkeypatch.setattr("dxgeom.mechanisms.parts.box_bound.WORK_OF_WEIGHTS", 10)
     monkeypatch.setattr("dxgeom.mechanisms.bounds.workload_bound._IN_ANY_CASE", 10)
     assert 0 < boxes_bound(own.compile(), boxes, np.ones(4)) <= whole
+
+
+def forms(own, kind):
+    """The same prefixes of a, or the same cells, however they are written."""
+    universe = own.universe
+    if kind == "prefixes":
+        size = universe.shape[0]
+        rows = np.repeat(np.tril(np.ones((size, size), dtype=np.int64)), universe.record_types // size, axis=1)
+        yield dx.LinearQueries.prefixes(universe, "a")
+        yield dx.LinearQueries.boxes(universe, [{"a": (0, end + 1)} for end in range(size)])
+        yield dx.queries_from_dict({"queries": [{"prefixes": "a"}]}, own)
+        yield BoxQueries.prefixes(universe, "a").listed
+    else:
+        rows = np.vstack([np.kron(np.eye(5, dtype=np.int64), np.ones(4, dtype=np.int64)), np.eye(20, dtype=np.int64)])
+        yield dx.LinearQueries.marginals(universe, [["a"], ["a", "b"]])
+        yield dx.queries_from_dict({"queries": [{"marginals": {"ways": 1, "of": ["a"]}}, {"marginals": {"ways": 2}}]}, own)
+        yield MarginalQueries.of(universe, [["a"], ["a", "b"]]).listed
+    yield dx.LinearQueries.from_matrix([f"q{k}" for k in range(len(rows))], rows, universe)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("kind", ["prefixes", "cells"])
+def test_the_same_list_gets_the_same_noise_however_it_is_written(kind, rules, privacy):
+    own = policy(rules, privacy=privacy)
+    plans = [dx.plan(own.compile(), asked) for asked in forms(own, kind)]
+    assert len({one.mechanism.name for one in plans}) == 1
+    assert [one.loss for one in plans] == pytest.approx([plans[0].loss] * len(plans), rel=1e-9)
+    assert [one.lower_bound for one in plans] == pytest.approx([plans[0].lower_bound] * len(plans), rel=1e-9)
