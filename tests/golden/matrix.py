@@ -136,6 +136,16 @@ def plans(kind: str) -> Iterator[Any]:
         yield _planned(errors=[2, 2, 3] if kind == "planned, errors" else None)
 
 
+def _released(kind: str) -> tuple[Callable[[], str], Callable[[], int]]:
+    """The ledger and the entry of a recorded release; an empty ledger for what was never recorded."""
+    if kind not in FILES:
+        return lambda: LEDGER, lambda: 1
+    ledger = keeping.ledger_of(kind)
+    entries = keeping.recorded_words(ledger)["entries"]
+    number = next(int(number) for number, one in entries.items() if one["key"] == kind)
+    return lambda: str(keeping.LEDGERS / f"{ledger}.ledger"), lambda: number
+
+
 def _planned(**how: Any) -> Any:
     policy = mixed_policy("pure")
     counts = dx.queries_from_dict({"records": 40, "queries": [{"marginal": "sex"}, {"count": "age < 3"}]}, policy)
@@ -154,7 +164,9 @@ def plan_cells(kind: str) -> list[Cell]:
     for one in plans(kind):
         words = {"table": table, "ledger": LEDGER, "spend": (one.file and one.file.spend) or keeping.SPEND}
         given = {name: partial(str, word) for name, word in words.items()} | {"level": lambda: 0.9}
-        each = [_cell(kind, one, member, given) for member in PLAN_MEMBERS]
+        given |= {"public_table": lambda: table}
+        again = given | dict(zip(("ledger", "entry"), _released(kind), strict=True))
+        each = [_cell(kind, one, member, again if member == "release_again" else given) for member in PLAN_MEMBERS]
         found.append([cell._replace(member=PLAN + cell.member) for cell in each])
     return _alike(found)
 

@@ -171,7 +171,7 @@ class AnyChange:
 def any_change(metric: Metric, shape: Sequence[int], classes: Mapping[int, NDArray[np.int64]]) -> AnyChange:
     """The same constants for changes of whole records.
 
-    Guarantee: on every way from one record to another that is told apart some step changes what is told. It is inside a
+    Guarantee: between two records of other classes some step of every way changes a class. It is inside a
     group, or one of the sum, which costs what its attribute costs alone at least; ``least`` is below both. Ways
     through absence cost twice presence. Raises: TooLarge for a metric of another form.
     """

@@ -1,4 +1,4 @@
-"""Bounds on the error of boxes that are told at once: of each box alone, and in closed form of prefixes and ranges."""
+"""Bounds on the error of boxes that are known at once: of each box alone, and in closed form of prefixes and ranges."""
 
 from __future__ import annotations
 

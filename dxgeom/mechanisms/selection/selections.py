@@ -28,7 +28,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.noisy_maximum import LARGEST_SCORE, SelectionLaw, check_rate, largest, noisy_largest
 from dxgeom.numeric.arrays import integer_totals
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property, canonical_digest
+from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.privacy.measures import privacy_measure_of
 from dxgeom.universe.queries import LinearQueries
 
@@ -125,6 +125,7 @@ class Selection(HistogramMechanism[int]):
     at_half: bool = False
 
     def __post_init__(self) -> None:
+        seal(self)
         if self.at_half:
             require_half(self.metric, self.name)
 

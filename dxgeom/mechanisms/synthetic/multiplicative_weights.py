@@ -51,7 +51,7 @@ from dxgeom.noise.law import WIDEST
 from dxgeom.noise.noisy_maximum import SelectionLaw
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property, canonical_digest
+from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.privacy.measures import PrivacyMeasure, privacy_measure_of
 from dxgeom.universe.queries import LinearQueries
 
@@ -160,6 +160,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     needs_whole_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        seal(self)
         if self._at_half:
             require_half(self.metric, self.law)
 

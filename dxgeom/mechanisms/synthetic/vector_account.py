@@ -1,6 +1,6 @@
 """One charge, and inside it an exact vector: what is left to change each attribute, and to come or go.
 
-Every limit has a budget of its own, for a policy may let one attribute be told better than another. A step that no
+Every limit has a budget of its own, for a policy may protect one attribute less than another. A step that no
 change of an attribute can move costs that attribute nothing.
 
 One charge. Step t, chosen by earlier outputs, costs a pair (i, j) at most e_t(i, j). Where Σ e_t ≤ s·d(i, j) for every

@@ -74,7 +74,7 @@ class BoxCandidates:
 
     @cached_property
     def bound_at_once(self) -> float:
-        """What normal noise has no smaller objective than, told in a moment; 0 where none is known."""
+        """What normal noise has no smaller objective than, found in a moment; 0 where none is known."""
         if self._boxes is None:
             return 0.0
         costs = np.ones(self._boxes.count) if self.factors is None else self.factors

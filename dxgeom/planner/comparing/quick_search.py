@@ -40,7 +40,7 @@ _CEILING: Final = 2e9
 """multiplications: a search of less is made in any case, it is over in seconds."""
 _TOTALS: Final = "toeplitz-gaussian"
 _NEAR: Final = 1.1
-"""Times the bound that is told at once: a covariance of more work than that is not sought for so little."""
+"""Times the bound that is known at once: a covariance of more work than that is not sought for so little."""
 _TURNS: Final = 200
 """So many products of all differences with a basis find the scales of the bases that a search begins from."""
 _FEW: Final = 3
