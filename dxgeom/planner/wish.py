@@ -89,7 +89,7 @@ class Wish:
 
     @property
     def plainly(self) -> bool:
-        """Whether nothing is said of how noise is looked for, but for how long, by how much work, and who hears of it."""
+        """Whether nothing is said of how noise is looked for, but for how long, by how much work, and who hears it."""
         own = self.options
         return own == PlanOptions(progress=own.progress, quick=own.quick, work=own.work)
 
