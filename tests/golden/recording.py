@@ -72,6 +72,7 @@ SEARCHED = (
     "gaussian-with-jumps",
     "changed-queries",
     "kronecker-gaussian",
+    "adaptive tables",
 )
 """Mechanisms whose shape a search in float64 finds."""
 

@@ -262,7 +262,9 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         least = {limit: part * self.first_part * _LITTLE for limit, part in self.whole(spend).items()}
         if not all(_RANGE[0] < one < _RANGE[1] for one in (*least.values(), *self.whole(spend).values())):
             raise TooLarge("noise of this size does not fit 64-bit integers: take another part of the budget")
-        least = {limit: part * (self.bars or 1) / len(self.candidates) for limit, part in least.items()}
+        # The bars' part, shared by all tables, or the rounds' part, of which a tenth may have gone into selecting.
+        rest = min(self.bars or 1, 1 - self.bars) / (10 * len(self.candidates))
+        least = {limit: part * rest for limit, part in least.items()}
         for axes in self.candidates:
             law, factor = self.noise_of(self.spread_for(axes, least))
             law.check_size(factor)
@@ -357,7 +359,8 @@ class _Rounds:
     def _lead(self, axes: Axes, expected: float) -> int:
         """How far off the model is beyond noise, in steps: a count that moves by one moves it by so many as a count
         has, at most."""
-        modelled = np.rint(np.clip(self._model.table(axes), 0, _MOST_COUNT) * FINENESS).astype(np.int64)
+        table = np.nan_to_num(self._model.table(axes), posinf=_MOST_COUNT)  # a search may end anywhere
+        modelled = np.rint(np.clip(table, 0, _MOST_COUNT) * FINENESS).astype(np.int64)
         off = int(np.abs(self._counts(axes) * FINENESS - modelled).sum())
         noise = min(round(expected * FINENESS), _MOST_SCORE * FINENESS)
         return max(-_MOST_SCORE, min(_MOST_SCORE, off - noise))

@@ -11,6 +11,7 @@ from functools import cache
 import mpmath
 import numpy as np
 import pytest
+import scipy.optimize  # noqa: F401 (loaded before a test is timed)
 from reference.selection_law import CHANCES
 from scipy.special import log_ndtr, logsumexp
 
@@ -352,6 +353,7 @@ def test_bars_hold_as_often_as_they_say_where_an_interaction_is_never_selected()
         ).half_widths()
 
 
+@pytest.mark.long
 def test_a_release_is_kept_and_shown_again_exactly(tmp_path):
     policy = policy_of(presence="0.4")
     mechanism, ledger = made(policy, rounds=3), tmp_path / "l.db"
@@ -366,6 +368,19 @@ def test_a_release_is_kept_and_shown_again_exactly(tmp_path):
     document = json.loads(first.to_json())
     assert document["answer"]["tables"][0]["name"] == "sex, ward"
     assert first.answer.whole_histogram(77).sum() == 77
+
+
+def test_a_model_that_a_search_left_nowhere_moves_no_score_by_more(monkeypatch):
+    nowhere = np.array([np.nan, np.inf, -np.inf, 1.0])
+    mechanism = made(policy_of(), rounds=2)
+    monkeypatch.setattr(TableModel, "table", lambda own, axes: nowhere[: mechanism.cells(axes)])
+    leads = []
+    for histogram in ([9, 3, 2, 6], [8, 4, 2, 6]):
+        rounds = adaptive_file._Rounds(
+            mechanism, counts_of(mechanism, histogram), Fraction(1), InsecureSeededRandomness(1)
+        )
+        leads.append([rounds._lead(axes, 0.0) for axes in mechanism.candidates])
+    assert np.abs(np.subtract(*leads)).max() <= 2 * FINENESS
 
 
 def test_what_makes_no_sense_is_refused():
