@@ -180,7 +180,9 @@ def chernoff_widths(
     while moving.size:
         rows, here = noisy[moving], at[moving]
         own, below = width(rows, here), width(rows, here - 1)
-        turn = np.where((below <= own) & (here > 1), -1, np.where(width(rows, here + 1) < own, 1, 0))
+        turn = np.where((below <= own) & (here > 1), -1, 0)
+        rest = turn == 0  # nobody looks above where it falls below
+        turn[rest] = width(rows[rest], here[rest] + 1) < own[rest]
         at[moving] += turn
         moving = moving[turn != 0]
     found = np.zeros(len(scales))
