@@ -162,9 +162,8 @@ def forms(own, kind):
     else:
         rows = np.vstack([np.kron(np.eye(5, dtype=np.int64), np.ones(4, dtype=np.int64)), np.eye(20, dtype=np.int64)])
         yield dx.LinearQueries.marginals(universe, [["a"], ["a", "b"]])
-        yield dx.queries_from_dict(
-            {"queries": [{"marginals": {"ways": 1, "of": ["a"]}}, {"marginals": {"ways": 2}}]}, own
-        )
+        tables = [{"marginals": {"ways": 1, "of": ["a"]}}, {"marginals": {"ways": 2}}]
+        yield dx.queries_from_dict({"queries": tables}, own)
         yield MarginalQueries.of(universe, [["a"], ["a", "b"]]).listed
     yield dx.LinearQueries.from_matrix([f"q{k}" for k in range(len(rows))], rows, universe)
 
