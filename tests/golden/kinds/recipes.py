@@ -178,11 +178,13 @@ def _tables_and_boxes_listed() -> Iterator[tuple[str, Recipe]]:
 def _products() -> Iterator[tuple[str, Recipe]]:
     """Noise in products, for records that come and go."""
     tables = {"queries": [{"prefixes": "age"}, {"marginals": {"ways": 2, "of": ["sex", "ward"]}}, {"sum": "age"}]}
-    for variant in ("pure", "pure, once"):
+    noise = {"pure": "product-laplace", "concentrated": "product-gaussian"}
+    for variant in ("pure", "pure, once", "concentrated", "concentrated, once"):
         rule = {"presence": True, "epsilon": "1.5"}
         policy = lambda variant=variant, rule=rule: policy_of(variant, {**SEX, **WARD, **AGE}, rule)  # noqa: E731
-        name = variant.replace("pure", "pure, presence")
-        yield f"products, {name}, product-laplace", Recipe(linear(tables, mechanism="product-laplace"), policy)
+        own, *rest = variant.split(", ")
+        name = ", ".join([own, "presence", *rest, noise[own]])
+        yield f"products, {name}", Recipe(linear(tables, mechanism=noise[own]), policy)
     rule = {"between": "everything", "epsilon": "1.5"}
     policy = lambda: policy_of("concentrated", {**SEX, **WARD, **AGE}, rule)  # noqa: E731
     yield "products, concentrated, product-gaussian", Recipe(linear(tables, mechanism="product-gaussian"), policy)
