@@ -263,7 +263,7 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         if not all(_RANGE[0] < one < _RANGE[1] for one in (*least.values(), *self.whole(spend).values())):
             raise TooLarge("noise of this size does not fit 64-bit integers: take another part of the budget")
         # The bars' part, shared by all tables, or the rounds' part, of which a tenth may have gone into selecting.
-        rest = min(self.bars or 1, 1 - self.bars) / (10 * len(self.candidates))
+        rest = Fraction(min(self.bars or 1, 1 - self.bars)) / (10 * len(self.candidates))
         least = {limit: part * rest for limit, part in least.items()}
         for axes in self.candidates:
             law, factor = self.noise_of(self.spread_for(axes, least))
