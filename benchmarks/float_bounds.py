@@ -29,6 +29,7 @@ from dxgeom.noise.rejection import RejectionNoise, box_around
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.noise.rounding import IdealDraws, exponentials, legible
 from dxgeom.noise.toeplitz import ToeplitzNormals
+from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.randomness import Randomness, SystemRandomness
 
 PER_BATCH = 100_000
@@ -53,6 +54,9 @@ SAMPLERS: dict[str, NoiseLaw] = {
     ),
     "running totals, m = 4": ToeplitzNormals(
         np.array([2**60, 2**59, 3 * 2**57, -(2**55)]), np.array([90.0, 90.0, 40.0, 60.0])
+    ),
+    "running totals through a triangle, m = 3": TriangularNormals(
+        np.array([[90.0, 0.0, 0.0], [41.5, 63.0, 0.0], [-7.25, 20.0, 33.0]])
     ),
     "Gaussian, m = 3": GaussianNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "jumps, m = 2": GaussianWithJumps.around(
