@@ -47,7 +47,10 @@ Law = Annotated[
     str,
     PlainValidator(law),
     WithJsonSchema({"enum": list(LAWS)}),
-    Field(description="How one is drawn; permute-and-flip, which is taken where none is named, never errs more."),
+    Field(
+        description="How one is drawn; permute-and-flip, where none is named. It never errs more at one rate; under "
+        "concentrated privacy 'exponential' has twice the rate."
+    ),
 ]
 
 

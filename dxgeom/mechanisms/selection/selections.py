@@ -101,7 +101,8 @@ class Selection(HistogramMechanism[int]):
 
     Definition: with rate = spend/range_sensitivity, "exponential" picks r with a chance proportional to
     e^(rate·u_r(x)); "permute-and-flip" looks at the candidates in random order and takes the first that passes a coin
-    of chance e^(rate·(u_r(x) − max u)). The latter never loses more.
+    of chance e^(rate·(u_r(x) − max u)). The latter never loses more at
+    one rate.
 
     ``range_sensitivity``: max over generating pairs of (max_r Δ_r − min_r Δ_r)/d(i, j), in units, rounded up. It takes
     the place of 2c: it is 2c at most, and c when one replaced record moves all scores the same way.
@@ -110,7 +111,8 @@ class Selection(HistogramMechanism[int]):
     log-probability of r falls by no more than the rate times the largest change of a rival's lead over r. A range of 0
     means that nobody protected can influence the lead, and the best candidate is picked exactly. Where scores were
     changed (``change``), ``candidates``, ``numerators`` and ``range_sensitivity`` are all those of the changed ones.
-    ``at_half``: the exponential law under concentrated privacy, at twice the rate: :func:`charged_lead`.
+    ``at_half``: the exponential law under concentrated privacy, at twice the rate: :func:`charged_lead`. There the
+    cost is spend·d(i, j) in the concentrated sense, and odds change by at most e^(2·spend·d(i, j)).
     Source: Kamalaruban et al. 2020, §3.2; McKenna & Sheldon 2020; Ding et al. 2021 for the law as noise. Corrected: see
     :meth:`shortfall`, and docs/guide/selection.md for when the factor 2 goes.
     """

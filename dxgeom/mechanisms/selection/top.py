@@ -30,7 +30,8 @@ class TopSelection(HistogramMechanism[tuple[int, ...]]):
     Definition: peeling. ``each`` picks one at spend/picks; it is taken out, and ``each`` picks among the rest. By the
     exponential law that is the same as the largest few of all scores with Gumbel noise drawn once, at the same rate.
     Guarantee: replacing record i by j changes the odds of any list by at most e^(spend·d(i, j)): a pick costs its share
-    whatever was picked before, since a lead among the rest changes by no more than one among all.
+    whatever was picked before, since a lead among the rest changes by no more than one among all. Where ``each`` is
+    charged at half, that is the cost in the concentrated sense.
     Source: McKenna & Sheldon 2020 for the picks; Durfee & Rogers 2019 for Gumbel noise drawn once.
     """
 
