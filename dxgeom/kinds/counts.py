@@ -58,7 +58,7 @@ class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
             if question.universe is not None:
                 question.universe.require_indexable("synthetic records")
             return FAMILIES.part(question, how)
-        return by_cost(how.metric, question, wish)
+        return by_cost(how.metric, question, wish, in_a_task=bool(how.task))
 
     def purpose(self, plan: Plan) -> str:
         return f"{plan.queries.count} queries by {plan.mechanism.name}"

@@ -98,8 +98,9 @@ def plan(
         return kind.part(queries, Planning(metric, wish))
 
 
-def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
-    """Noise in the answers; or in tables or boxes that they share, where these are such, and too many for that.
+def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_task: bool = False) -> Plan:
+    """Noise in the answers; or in tables or boxes that they share, where these are such, and too many for that. A file
+    of tasks holds no plan of tables.
 
     Raises: as :func:`plan`.
     """
@@ -108,7 +109,7 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
     from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
     from dxgeom.planner.marginals.instead import in_tables_instead
 
-    tables = in_tables_instead(metric, queries, wish)
+    tables = None if in_a_task else in_tables_instead(metric, queries, wish)
     if tables is not None:
         return tables
     refused = refused_as_answers(queries)

@@ -30,6 +30,8 @@ from dxgeom.numeric.arrays import distinct_rows, kinds_of_rows
 
 Floats = NDArray[np.float64]
 _MOST_BLOCKS: Final = 1 << 12
+_LARGEST: Final = 2**61
+"""Sums of squares of weights are below it, in 64-bit integers."""
 _LEAST_ROOT: Final = 1e-4
 """Of the largest: what no answer takes of is measured no more finely."""
 _FLAT: Final = 1e-3
@@ -108,6 +110,8 @@ class ContrastSearch:
     def _made(self, queries: ProductQueries, costs: Floats) -> Iterator[_Block]:
         means, beside = [], []
         for axis, weights in queries.weights.items():
+            if (int(np.abs(weights).max(initial=0)) * weights.shape[1]) ** 2 >= _LARGEST:
+                raise TooLarge("noise in products is sought where weights along an attribute have few digits")
             spread = np.eye(len(self._sizes[axis]), dtype=np.int64)[self._alike[axis]]
             sums, squares = weights @ spread, weights**2 @ spread
             means.append(sums / self._sizes[axis])

@@ -304,8 +304,8 @@ def weighed_strategies(size: int, bounds: LineBounds, costs: Floats) -> Iterator
     records. None where there are too many values, or changes between any two of them are promised more than presence
     says.
 
-    Guarantee: of its squared errors the total is within 3·10⁻⁴ of what no normal noise errs less than, or as near to
-    that as 150 rounds come.
+    Of its squared errors the total is mostly within 3·10⁻⁴ of what no normal noise errs less than: as near to that as
+    150 rounds come, which is not near where costs differ by a factor of millions. How near is known by the bound.
     """
     asked = size - (costs[-1] == 0)
     presence = None if bounds.presence is None else float(bounds.presence)

@@ -45,8 +45,8 @@ def in_tables_instead(metric: VerifiedMetric, queries: LinearQueries, wish: Wish
 
 
 def whole_tables_of(queries: LinearQueries) -> MarginalQueries | None:
-    """The tables that the queries are all cells of, each counted once, told apart as the policy does; None where they
-    are anything else, or errors are wanted of some."""
+    """The tables that the queries are all cells of, each counted once, told apart as the policy does, and called and
+    ordered as these; None where they are anything else, or errors are wanted of some."""
     universe = queries.universe
     if universe is None or universe.listed is not None or any(queries.errors) or len(queries.by_measure) > 1:
         return None
@@ -65,7 +65,9 @@ def whole_tables_of(queries: LinearQueries) -> MarginalQueries | None:
                 return None
     places = {axis: place for place, axis in enumerate(axes)}
     asked = tuple(tuple(places[axis] for axis in own) for own in sets)
-    return MarginalQueries(universe, tuple(columns.values()), asked, records=queries.records)
+    found = MarginalQueries(universe, tuple(columns.values()), asked, records=queries.records)
+    # Their answers are found by table and cell: under other names, or in another order, the list would be gone.
+    return found if found.listed.names == queries.names else None
 
 
 def _noisy_numbers(tables: MarginalQueries) -> int:

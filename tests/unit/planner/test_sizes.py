@@ -70,6 +70,26 @@ def test_what_is_said_of_cells_alike_goes_with_their_table(many):
     assert instead.in_tables_instead(own.compile(), asked, choose.Wish(records=7)) is None
 
 
+def test_a_list_with_names_or_an_order_of_its_own_is_left_a_list():
+    """Its answers are asked for by these names."""
+    own = policy("presence")
+    whole = dx.LinearQueries.marginals(own.universe, ways=2)
+    rows = whole.tables.matrix()
+    assert instead.whole_tables_of(dx.LinearQueries.from_matrix(whole.names, rows, own.universe)) is not None
+    for names, order in ((["mine", *whole.names[1:]], slice(None)), (whole.names[::-1], slice(None, None, -1))):
+        asked = dx.LinearQueries.from_matrix(names, rows[order], own.universe)
+        assert instead.whole_tables_of(asked) is None
+
+
+@pytest.mark.long
+def test_a_list_within_tasks_stays_one_so_that_its_file_is_kept(many, tmp_path):
+    own = policy("presence")
+    tasks = [{"name": "one", "queries": [{"marginals": {"ways": 2}}]}, {"name": "two", "queries": [{"marginal": "b"}]}]
+    plan = dx.plan(own.compile(), dx.queries_from_dict({"tasks": tasks}, own))
+    dx.save_plan(plan, tmp_path / "plan.json", policy=own)
+    assert dx.load_plan(tmp_path / "plan.json").plan.fingerprint == plan.fingerprint
+
+
 def test_what_is_no_whole_table_is_left_a_list():
     own = policy("presence")
     whole = dx.LinearQueries.marginals(own.universe, [["a"]])

@@ -205,6 +205,20 @@ def test_too_many_kinds_are_refused_with_their_number(monkeypatch):
         asked(PRESENCE)
 
 
+def test_weights_whose_squares_do_not_fit_are_refused():
+    """Where they were not, sums of squares came around, and no block was left for what they weigh."""
+    attributes = {"a": {"range": [0, 11], "step": 1}, "b": {"range": [0, 1], "step": 1}}
+    stated = {"policy": "p", "privacy": "concentrated", "budget": 9, "universe": {"attributes": attributes}}
+    policy = dx.Policy.from_dict({**stated, "rules": [PRESENCE]})
+    factors = {"a": np.eye(12, dtype=int) * 999_999_998 + 1, "b": np.eye(2, dtype=int)}
+    queries = dx.LinearQueries.kronecker([f"q{k}" for k in range(24)], policy.universe, factors)
+    sensitivity = sensitivity_of(policy.compile(), queries)
+    asked = product_queries(sensitivity)
+    change = any_change(policy.compile().metric, policy.universe.shape, asked.classes)
+    with pytest.raises(TooLarge, match="few digits"):
+        ContrastSearch(asked, np.ones(len(asked.units)), change)
+
+
 @pytest.mark.parametrize(
     ("metric", "least", "most"),
     [
