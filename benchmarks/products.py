@@ -5,7 +5,7 @@ number of records is public. With normal noise the plan's own bound is stated, a
 
 SF1: 4,151 counts of persons of 2 sexes, 2 origins, 64 sets of races, 17 relationships and 115 ages, as HDMM's authors
 wrote its tables down (github.com/dpcomp-org/hdmm, experiments/journal/census_workloads.py at commit 54d996d0). HDMM's
-own total, its best product of two runs, pure, is 222,260. Stated are the total of the plan, what issue 28 asked, and
+own total, its best product of two runs, pure, is 222,260. Stated are the total of the plan, what was asked for, and
 seconds of one core for all of ``dx.plan``: sensitivity, search, what answers take, and its proof.
 Run: .venv/bin/python benchmarks/products.py [--thorough] [--setting=pure|presence|replacement]
 """

@@ -4,7 +4,7 @@ Setting: ordinary privacy in its concentrated form (a record comes or goes at 1)
 with values a step apart nearer. Errors are root mean squares over the answers at spend 1, as plans tell them before
 data; the bound is the plan's own, of all additive noise that stretches to every spend. With --draws a release is drawn,
 too.
-Asked: issue 28.
+Asked: what the work on structure was to reach.
 
 Then prefixes, windows of 32 values and all ranges, under presence alone, beside what HDMM's authors printed in the same
 setting: see ``hdmm.py``, which states it and the source. Independent noise in every value, and trees, are this
