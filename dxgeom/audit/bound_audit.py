@@ -41,13 +41,14 @@ _UPWARD: Final = Fraction(1) + Fraction(1, 1 << 40)
 class BoundAgain(NamedTuple):
     """``bound``: what the ``loss`` of no additive noise that stretches to every spend is below; *rounded down*.
     ``title``: what both are of; ``differences``: how many have a weight. ``stated``: the plan's own bound, where it was
-    at hand."""
+    at hand. ``task``: of a file of tasks."""
 
     bound: float
     loss: float
     title: str
     differences: int
     stated: float | None
+    task: str = ""
 
     @property
     def gap(self) -> float:
@@ -58,10 +59,11 @@ class BoundAgain(NamedTuple):
     def in_words(self) -> str:
         """The same as a sentence."""
         stated = "" if self.stated is None else f"; the plan states {self.stated:.6g}, by a route of its own"
+        of = f"task '{self.task}': " if self.task else ""
         return (
-            f"no additive noise that stretches to any part of the budget has a {self.title} below {self.bound:.6g}, "
-            f"proved anew from weights of {self.differences:,} differences in whole numbers: the plan's "
-            f"{self.loss:.6g} is within a factor {self.gap:.4g} of it{stated}"
+            f"{of}no additive noise that stretches to any part of the budget has a {self.title} below "
+            f"{self.bound:.6g}, proved anew from weights of {self.differences:,} differences in whole numbers: the "
+            f"plan's {self.loss:.6g} is within a factor {self.gap:.4g} of it{stated}"
         )
 
 

@@ -79,9 +79,9 @@ class SimulatedWorth:
     def in_words(self) -> str:
         """The same as a sentence."""
         of = "" if self.records is None else f" of {counted(self.records, 'record')}"
-        at = f"at a spend of {plain(self.spend)}"
+        at = f"spending {plain(self.spend)}"
         if self.share != 1:
-            at = f"at the task's spend of {plain(self.share * self.spend)}, its share of {plain(self.spend)}"
+            at = f"spending {plain(self.share * self.spend)}, the task's share of {plain(self.spend)}"
         spread = f" (one standard deviation of that: {brief(self.deviation)})" if self.draws >= _FEWEST else ""
         about = ", both about numbers as the policy rounds them" if self.rounded else ""
         return (

@@ -153,3 +153,12 @@ def test_of_many_answers_that_few_differences_move_the_work_is_that_of_the_few(m
     found = _proved([1 << 40] * 200, np.ones((200, 1), dtype=np.int64), np.array([2.0]))
     assert sizes == {(1, 1)}
     assert (1 - 1e-6) * 200 * 2.0**80 / 4 < found <= 200 * 2**80 / 4
+
+
+def test_bounds_of_several_tasks_say_of_which():
+    policy, _ = planned("pure", mechanism="laplace")
+    tasks = [{"name": f"list {k}", "queries": [{"marginal": "t"}], "share": "1/2"} for k in "ab"]
+    plan = dx.plan(policy.compile(), dx.queries_from_dict({"tasks": tasks}, policy), mechanism="laplace")
+    found = audit_plan(plan).bounds
+    assert [one.task for one in found] == ["list a", "list b"]
+    assert found[1].in_words.startswith("task 'list b': no additive noise")

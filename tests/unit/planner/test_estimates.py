@@ -394,7 +394,7 @@ def test_what_an_estimate_is_worth_is_tried_out_on_a_public_table_before_the_dat
     assert "30 records, with 10 draws" in found.in_words and found.as_dict()["estimate_total_rmse"] == found.estimated
     again = plan.simulate_estimate(rows, draws=1)
     assert math.isinf(again.deviation) and "standard deviation" not in again.in_words
-    assert "at a spend of 1: " in again.in_words and "one standard deviation of that: " in found.in_words
+    assert "spending 1: " in again.in_words and "one standard deviation of that: " in found.in_words
     assert "standard deviation" not in replace(found, squares=found.squares[:7]).in_words
     assert again.squares[0] == pytest.approx(found.squares[0])
 
@@ -423,7 +423,7 @@ def test_of_tasks_the_one_list_is_tried_out_at_its_share_of_the_spend():
     found = tasks.simulate_estimate(rows, spend="1/2", draws=3)
     same = tasks.parts[0].simulate_estimate(rows, spend="1/8", draws=3)
     assert np.array_equal(found.squares, same.squares)
-    assert "at the task's spend of 0.125, its share of 0.5" in found.in_words and "spend of 0.125" in same.in_words
+    assert "spending 0.125, the task's share of 0.5" in found.in_words and "spending 0.125: " in same.in_words
     assert (found.as_dict()["spend"], found.as_dict()["share"]) == ("1/2", "1/4")
     two = dx.queries_from_dict({"tasks": [listed, {**listed, "name": "two"}, {**best, "share": "1/2"}]}, policy)
     with pytest.raises(UnsupportedCombination, match="one task is a list"):
