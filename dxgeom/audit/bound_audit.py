@@ -25,7 +25,8 @@ from dxgeom.privacy.measures import PURE
 
 Floats = NDArray[np.float64]
 _WORK: Final = 4e6
-"""So many products of whole numbers are made; that is part of a second."""
+"""So many products of whole numbers are made, of what is the fewer, answers that change or differences, twice and the
+other once: below two CPU s."""
 _MOST_PAIRS: Final = 1 << 17
 _BITS: Final = 40
 _FINE: Final = 50
@@ -40,13 +41,14 @@ _UPWARD: Final = Fraction(1) + Fraction(1, 1 << 40)
 class BoundAgain(NamedTuple):
     """``bound``: what the ``loss`` of no additive noise that stretches to every spend is below; *rounded down*.
     ``title``: what both are of; ``differences``: how many have a weight. ``stated``: the plan's own bound, where it was
-    at hand."""
+    at hand. ``task``: of a file of tasks."""
 
     bound: float
     loss: float
     title: str
     differences: int
     stated: float | None
+    task: str = ""
 
     @property
     def gap(self) -> float:
@@ -57,10 +59,11 @@ class BoundAgain(NamedTuple):
     def in_words(self) -> str:
         """The same as a sentence."""
         stated = "" if self.stated is None else f"; the plan states {self.stated:.6g}, by a route of its own"
+        of = f"task '{self.task}': " if self.task else ""
         return (
-            f"no additive noise that stretches to any part of the budget has a {self.title} below {self.bound:.6g}, "
-            f"proved anew from weights of {self.differences:,} differences in whole numbers: the plan's "
-            f"{self.loss:.6g} is within a factor {self.gap:.4g} of it{stated}"
+            f"{of}no additive noise that stretches to any part of the budget has a {self.title} below "
+            f"{self.bound:.6g}, proved anew from weights of {self.differences:,} differences in whole numbers: the "
+            f"plan's {self.loss:.6g} is within a factor {self.gap:.4g} of it{stated}"
         )
 
 
@@ -80,14 +83,21 @@ def bound_again(plan: Plan, metric: VerifiedMetric) -> BoundAgain | None:
         found = _differences(mechanism, metric)
     except TooLarge:
         return None
-    answers = len(mechanism.sensitivity.queries.steps)
-    if found is None or float(answers) ** 2 * len(found[1]) > _WORK:
+    if found is None:
         return None
-    rows, unit = _rows(mechanism, plan.objective.factors)
-    proved = _proved(rows, *found) * unit**2 * (2 if metric.privacy == PURE else 1)
-    share = answers if plan.objective.name == "max" else 1
-    bound = max(0.0, math.nextafter(float(proved / share), 0.0))
-    return BoundAgain(bound, plan.loss, plan.objective.title, len(found[1]), stated)
+    changes, distances = found
+    moving = np.asarray(changes.any(axis=1))
+    few, many = sorted((int(moving.sum()), len(distances)))
+    if float(few) ** 2 * many > _WORK:
+        return None
+    rows, unit = _rows(mechanism, plan.objective.factors, moving)
+    proved = _proved(rows, changes[moving], distances)
+    if proved is None:
+        return None
+    share = len(moving) if plan.objective.name == "max" else 1
+    total = proved * unit**2 * (2 if metric.privacy == PURE else 1)
+    bound = max(0.0, math.nextafter(float(total / share), 0.0))
+    return BoundAgain(bound, plan.loss, plan.objective.title, len(distances), stated)
 
 
 def _differences(mechanism: AdditiveMechanism, metric: VerifiedMetric) -> tuple[NDArray[np.int64], Floats] | None:
@@ -116,20 +126,27 @@ def _differences(mechanism: AdditiveMechanism, metric: VerifiedMetric) -> tuple[
     return once.T, nearest
 
 
-def _rows(mechanism: AdditiveMechanism, factors: Floats | None) -> tuple[list[int], Fraction]:
-    """What each answer's row is multiplied by, its step times the root of what its squares count, rounded down to whole
-    multiples of one number, which is the second."""
+def _rows(
+    mechanism: AdditiveMechanism, factors: Floats | None, moving: NDArray[np.bool_]
+) -> tuple[list[int], Fraction]:
+    """What the row of each answer that is ``moving`` is multiplied by, its step times the root of what its squares
+    count, rounded down to whole multiples of one number, which is the second."""
     steps = mechanism.sensitivity.queries.steps
     counted = np.ones(len(steps)) if factors is None else factors
     roots = [Fraction(math.nextafter(math.nextafter(math.sqrt(one), 0.0), 0.0)) for one in counted.tolist()]
-    exact = [step * root for step, root in zip(steps, roots, strict=True)]
+    exact = [step * root for step, root, moves in zip(steps, roots, moving.tolist(), strict=True) if moves]
     unit = max(exact) / (1 << _BITS)
-    return [int(one / unit) for one in exact], unit
+    return [int(one / unit) if unit else 0 for one in exact], unit
 
 
-def _proved(rows: list[int], changes: NDArray[np.int64], distances: Floats) -> Fraction:
-    """(tr A^{1/2})²/Σ w·d² from below, exactly: of the rows times the changes."""
-    scaled = changes * np.array([float(row) for row in rows])[:, None] / distances
+def _proved(rows: list[int], changes: NDArray[np.int64], distances: Floats) -> Fraction | None:
+    """(tr A^{1/2})²/Σ w·d² from below, exactly: of the rows times the changes; None where these are all zero, or
+    beyond float64."""
+    with np.errstate(over="ignore", divide="ignore"):
+        scaled = changes * np.array([float(row) for row in rows])[:, None] / distances
+        near = 1 / distances
+    if not (np.isfinite(scaled).all() and np.isfinite(near).all() and scaled.any()):
+        return None
     weights = _sought(scaled / np.abs(scaled).max())
     roots = np.sqrt(weights) / distances
     whole = [int(one) for one in np.rint(roots / roots.max() * 2.0**_BITS).tolist()]
@@ -145,6 +162,8 @@ def _proved(rows: list[int], changes: NDArray[np.int64], distances: Floats) -> F
 
 def _sought(points: Floats) -> Floats:
     """(E,): weights that add up to one, for which the sum of the singular values of √w·points is large."""
+    if len(points) > points.shape[1]:  # as many rows as columns have the same singular values
+        points = np.linalg.qr(points).R
     weights = np.full(points.shape[1], 1 / points.shape[1])
     for _ in range(_STEPS):
         values, turned = np.linalg.eigh((points * weights) @ points.T)
@@ -158,6 +177,8 @@ def _sought(points: Floats) -> Floats:
 
 def _root_trace_squared(matrix: Any) -> Fraction:
     """The square of tr (M·Mᵀ)^{1/2}, from below, exactly; ``matrix``: of integers (K, E)."""
+    if matrix.nrows() > matrix.ncols():  # the other product has the same trace
+        matrix = matrix.transpose()
     gram = matrix * matrix.transpose()
     size = gram.nrows()
     power = max(int(gram[k, k]).bit_length() for k in range(size))

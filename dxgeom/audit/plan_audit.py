@@ -227,8 +227,10 @@ def audit_plan(plan: Any) -> PlanAudit:
     if policy is not None and not left:
         checked.append("distances are those of the policy in the file, compiled for this audit")
     inside = plan.kind.inside(plan) or (plan,)
-    bounds = (bound_again(one, metric) for one in inside)
-    return PlanAudit(tuple(checked), tuple(left), tuple(one for one in bounds if one is not None))
+    names = ("",) * len(inside) if plan.tasks is None else plan.tasks.names
+    bounds = ((name, bound_again(one, metric)) for name, one in zip(names, inside, strict=True))
+    near = tuple(one._replace(task=name) for name, one in bounds if one is not None)
+    return PlanAudit(tuple(checked), tuple(left), near)
 
 
 def _parts(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tuple[str, Mechanism[Any, Any]]]:

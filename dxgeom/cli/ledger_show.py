@@ -154,7 +154,12 @@ def show(
         from dxgeom.ledger.history import read_answer, read_ledger
 
         history = read_ledger(ledger)
-        if estimate is not None or plan is not None or level != LEVEL:
+        if level != LEVEL and estimate is None and plan is None:
+            raise UnsupportedCombination(
+                "a ledger keeps the intervals of the level that was asked for at the release: --level goes with "
+                "--entry, --estimate and --plan FILE, by which they are made anew"
+            )
+        if estimate is not None or plan is not None:
             shown = ShownEstimate(estimate, False, False, False, output, Bars(level, False, everything))
             _show_estimated(ledger, entry, plan, target, shown)
         elif target is not None:

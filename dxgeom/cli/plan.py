@@ -121,6 +121,10 @@ def plan(
     """
     with refusals(output, everything=everything):
         if diff and len(queries) == 1:
+            if public_table is not None:
+                raise UnsupportedCombination(
+                    "--diff compares two plan files and reads no table: leave out --public-table"
+                )
             _print_differences(policy, queries[0], output)
             return
         if len(queries) > 1:

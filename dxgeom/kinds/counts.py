@@ -18,6 +18,7 @@ from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
+    from dxgeom.mechanisms.linear.additive import AdditiveMechanism
     from dxgeom.planner.answers.error_bars import ErrorBars
     from dxgeom.planner.answers.linear_answers import LinearAnswers
     from dxgeom.planner.comparing.comparison import CandidateComparison
@@ -92,6 +93,10 @@ class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
         from dxgeom.planner.estimates.listed import require_few  # and a solver with it
 
         require_few(plan.queries.count, wish)
+
+    def true_answer(self, plan: Plan, data: Any, noiseless: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+        mechanism: AdditiveMechanism = plan.mechanism
+        return noiseless if mechanism.change is None else mechanism.unchanged_answers(data)
 
     def as_it_is(self, plan: Plan) -> Plan:
         decided: ListedNoise = plan.decided

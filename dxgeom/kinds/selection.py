@@ -175,6 +175,10 @@ class SelectKind(TaskKind, QuestionKind[SelectTask], PlanKind):
         one = {"law": mechanism.name, "changed_scores": mechanism.change is not None} if question.picks == 1 else None
         return {"candidates": [*question.each_label], **(one or {"top": mechanism.picks, "law": mechanism.law})}
 
+    def picked_by(self, plan: Plan) -> str:
+        each = plan.mechanism if plan.question.picks == 1 else plan.mechanism.each
+        return f"{each.name} at half" if each.at_half else str(each.name)
+
     def read(self, value: Node, reader: TaskReader) -> SelectTask | None:
         said = reader.body(SelectBody, value, "a task that selects")
         if said is None:

@@ -202,6 +202,10 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
             "mechanism": plan.mechanism.name,
         }
 
+    def picked_by(self, plan: Plan) -> str:
+        weights: Mwem = plan.decided
+        return f"{weights.law} at half" if weights.at_half else weights.law
+
     def read(self, value: Node, reader: TaskReader) -> SynthesisTask | None:
         said = reader.body(SynthesizeBody, value, "a task that synthesizes")
         if said is None:
@@ -292,6 +296,9 @@ class SmallDatabaseKind(_SyntheticKind, QuestionKind[DatabaseTask]):
             "databases": plan.mechanism.databases,
             "changed_queries": plan.mechanism.planned is not None,
         }
+
+    def picked_by(self, plan: Plan) -> str:
+        return str(plan.mechanism.law)
 
     def read(self, value: Node, reader: TaskReader) -> DatabaseTask | None:
         said = reader.body(SmallDatabaseBody, value, "a small database")

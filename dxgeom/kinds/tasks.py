@@ -98,12 +98,17 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
         return tuple(part.kind.blank(part, records) for part in plan.parts)
 
     def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
+        part, _ = self.estimated_part(plan)
+        part.kind.require_estimate(part, wish)
+
+    def estimated_part(self, plan: Plan) -> tuple[Plan, Fraction]:
         from dxgeom.planner.tasks.task_answers import TaskAnswers
 
-        listed = [part for part in plan.parts if part.answers_a_list]
+        each = zip(plan.parts, plan.question.shares, strict=True)
+        listed = [(part, share) for part, share in each if part.answers_a_list]
         if len(listed) != 1:
             raise TaskAnswers.not_to_agree.refusal
-        listed[0].kind.require_estimate(listed[0], wish)
+        return listed[0]
 
     def inside(self, plan: Plan) -> tuple[Plan, ...]:
         return plan.parts

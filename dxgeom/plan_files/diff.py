@@ -105,6 +105,10 @@ def _of_mechanisms(old: Plan, new: Plan) -> Iterator[str]:
         yield f"mechanism: was {before.name} and is {after.name}"
     elif before.fingerprint != after.fingerprint:
         yield f"mechanism: {after.name} as before, with other numbers"
+    for name, was in _laws(old).items():
+        law = _laws(new).get(name, was)
+        if law != was:
+            yield f"{name}: picked by {was} before, by {law} now"
     codec = codec_of_plan(old)
     if codec is not None and codec is codec_of_plan(new):
         said, then = old.document.model_dump(), new.document.model_dump()
@@ -112,6 +116,14 @@ def _of_mechanisms(old: Plan, new: Plan) -> Iterator[str]:
             yield from (f"{word}: {change}" for change in _changes(said[name], then[name], ()))
     if old.spend != new.spend:
         yield f"spend: was {_in_words(old.spend)} and is {_in_words(new.spend)}"
+
+
+def _laws(plan: Plan) -> dict[str, str]:
+    """By task, the law by which one of several is picked."""
+    names = [f"task '{name}'" for name in plan.tasks.names] if plan.tasks is not None else ["selection"]
+    each = zip(names, plan.kind.inside(plan) or (plan,), strict=False)
+    found = ((name, part.kind.picked_by(part)) for name, part in each)
+    return {name: law for name, law in found if law is not None}
 
 
 def _of_errors(old: Plan, new: Plan) -> Iterator[ErrorChange]:

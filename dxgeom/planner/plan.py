@@ -388,7 +388,8 @@ class Plan(Pictured):
         earlier year: releases of it are tried out. No ledger is charged, and what is returned is **not private**.
 
         Args: ``public_table``: as of :meth:`release`; it may have any number of records. ``draws``: of noise.
-        Raises: DataError; UnsupportedCombination where there is no such estimate, and for several tasks.
+        Of tasks the one list of queries is tried out, at its share.
+        Raises: DataError; UnsupportedCombination where there is no such estimate, as of several lists.
         """
         from dxgeom.planner.releases.simulated_estimates import simulated_worth  # a plan alone reads no table
 

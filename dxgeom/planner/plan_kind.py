@@ -123,6 +123,14 @@ class PlanKind(ABC):
 
         raise (ShownAnswers.no_estimate if wish.nonnegative else ShownAnswers.not_to_agree).refusal
 
+    def estimated_part(self, plan: Plan) -> tuple[Plan, Fraction]:
+        """The plan whose answers an estimate is of, and its share. Raises: UnsupportedCombination."""
+        return plan, Fraction(1)
+
+    def true_answer(self, plan: Plan, data: Any, noiseless: Any) -> Any:
+        """What was asked of the data, where the mechanism answers ``noiseless`` without noise. **Not private.**"""
+        return noiseless
+
     def estimate_worth(self, plan: Plan, spend: Fraction, records: int | None) -> EstimateWorth:
         """What an estimate of the answers is worth, whatever the data. Raises: UnsupportedCombination."""
         raise self.no_worth.refusal
@@ -223,6 +231,10 @@ class PlanKind(ABC):
 
     def noise(self, plan: Plan) -> Literal["gaussian", "pure"] | None:
         """What is known of the noise beside the promise, for curves of what many releases tell; None where nothing."""
+        return None
+
+    def picked_by(self, plan: Plan) -> str | None:
+        """The law by which one of several candidates is picked, in words; None where none is."""
         return None
 
     def covariance_gap(self, plan: Plan) -> float | None:

@@ -235,6 +235,12 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             for noise in rows
         ]
 
+    def unchanged_answers(self, data: Any) -> tuple[Fraction, ...]:
+        """What was asked, exactly, where changed queries are answered in its place. **Not private.**"""
+        asked = self.sensitivity.queries if self.change is None else self.change.unchanged
+        each = zip(asked.steps, asked.integer_answers(self._counted(data)), strict=True)
+        return tuple(step / self.shares * integer for step, integer in each)
+
     def _counted(self, data: Any) -> NDArray[np.int64] | Mapping[tuple[int, ...], NDArray[np.int64]]:
         """A histogram as it is, tables by the attributes that queries look at."""
         if self.reads is None:

@@ -161,19 +161,20 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     def __post_init__(self) -> None:
         seal(self)
-        if self._at_half:
+        if self.at_half:
             require_half(self.metric, self.law)
 
     @cached_property
     def fingerprint(self) -> str:
         asked = (self.metric.fingerprint, self.workload.queries.fingerprint, self.query_sensitivities)
         said = ["rounds in squares"] * self._privacy_measure.squares
-        said += [f"{self.law} at half"] * self._at_half
+        said += [f"{self.law} at half"] * self.at_half
         said += ["at once up to four"] * (self.rounds is None and self.workload.whole_marginals)
         return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start, *said)
 
     @property
-    def _at_half(self) -> bool:
+    def at_half(self) -> bool:
+        """Whether its law is charged half the range of its odds."""
         return self.law == "exponential"
 
     @property
@@ -282,7 +283,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
     @property
     def _charged_lead(self) -> float:
-        return charged_lead(self._largest_lead, at_half=self._at_half)
+        return charged_lead(self._largest_lead, at_half=self.at_half)
 
     def _everything(
         self, modelled: NDArray[np.float64], data: NDArray[np.int64], spend: Fraction, randomness: Randomness

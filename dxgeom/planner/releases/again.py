@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dxgeom.arguments import require
 from dxgeom.errors import LedgerError
 from dxgeom.ledger.history import read_answer, read_ledger
 from dxgeom.planner.release import Release
@@ -19,16 +21,17 @@ if TYPE_CHECKING:
 
 def release_of_entry(plan: Plan, ledger: str | Path, number: int) -> Release[Any]:
     """See :meth:`dxgeom.planner.plan.Plan.release_again`."""
+    require(ledger, (str, os.PathLike), "ledger", "name the file of a ledger")
     answer = read_answer(ledger, number)
     history = read_ledger(ledger)
     entry = history.entries[number - 1]
     policy = plan.mechanism.account.policy_fingerprint
     found = (entry.plan_fingerprint, history.account_of(entry).policy_fingerprint)
     if found != (plan.fingerprint, policy):
-        what = "policy" if found[1] != policy else "plan"
+        what, its, this = ("policy", found[1], policy) if found[1] != policy else ("plan", found[0], plan.fingerprint)
         raise LedgerError(
-            f"entry {number} is of another {what} than this: its plan is {entry.plan_fingerprint}, this one "
-            f"{plan.fingerprint}; give the plan that it was released by"
+            f"entry {number} is of another {what} than this: its {what} is {its}, this one {this}; give the plan that "
+            "it was released by"
         )
     if answer is None:
         raise LedgerError(f"entry {number} was charged and not answered, so there is nothing to show again")

@@ -170,6 +170,9 @@ class FamiliesKind(QuestionKind[LinearQueries], PlanKind):
     def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
         plan.chosen.kind.require_estimate(plan.chosen, wish)
 
+    def estimated_part(self, plan: Plan) -> tuple[Plan, Fraction]:
+        return plan.chosen, Fraction(1)
+
     def known(self, plan: Plan, spend: Fraction, records: int | None) -> KnownErrors:
         return plan.chosen.kind.known(plan.chosen, spend, records)
 

@@ -16,7 +16,7 @@ from reference.forged import forged
 from typer.testing import CliRunner
 
 import dxgeom as dx
-from dxgeom.audit.bound_audit import _root_trace_squared, bound_again
+from dxgeom.audit.bound_audit import _proved, _root_trace_squared, bound_again
 from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.cli.main import app
 from dxgeom.errors import CertificateRefused
@@ -118,3 +118,47 @@ def test_the_command_says_how_near_the_plan_is(tmp_path):
     assert bound["stated"] is None and 1 <= bound["gap"] < 1.01
     text = CliRunner().invoke(app, ["audit", "plan", str(tmp_path / "plan.json")]).stdout
     assert "how near  no additive noise" in text
+
+
+def asked_of_cells(weights):
+    """Of that many cells, one attribute; records are known to be there and may change."""
+    policy = dx.Policy.from_dict(
+        {
+            "policy": "cells",
+            "universe": {"attributes": {"t": {"values": [f"v{k}" for k in range(len(weights[0]))]}}},
+            "rules": [{"change": "t", "epsilon": 1}],
+        }
+    )
+    names = [f"q{k}" for k in range(len(weights))]
+    queries = dx.LinearQueries.from_matrix(names, np.array(weights, dtype=float), policy.universe)
+    return dx.plan(policy.compile(), queries, mechanism="laplace")
+
+
+def test_answers_that_nobody_moves_are_no_measure_of_those_that_somebody_does():
+    """The first is the same for every record, and its step 10^14 times the other's."""
+    with_it, alone = asked_of_cells([[1e14] * 3, [1, 1, 0]]), asked_of_cells([[1, 1, 0]])
+    (found,), (same,) = audit_plan(with_it).bounds, audit_plan(alone).bounds
+    assert found.bound == same.bound > 0
+
+
+@pytest.mark.parametrize("distances", [[5e-324, 1.0], [np.inf, np.inf]])
+def test_there_is_no_bound_where_numbers_are_beyond_float64(distances):
+    assert _proved([1 << 40, 1], np.eye(2, dtype=np.int64), np.array(distances)) is None
+
+
+def test_of_many_answers_that_few_differences_move_the_work_is_that_of_the_few(monkeypatch):
+    """200 answers that one difference moves alike: A has one eigenvalue, 200·w, and the bound is 200/d²."""
+    sizes, own = set(), np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda one: sizes.add(one.shape) or own(one))
+    found = _proved([1 << 40] * 200, np.ones((200, 1), dtype=np.int64), np.array([2.0]))
+    assert sizes == {(1, 1)}
+    assert (1 - 1e-6) * 200 * 2.0**80 / 4 < found <= 200 * 2**80 / 4
+
+
+def test_bounds_of_several_tasks_say_of_which():
+    policy, _ = planned("pure", mechanism="laplace")
+    tasks = [{"name": f"list {k}", "queries": [{"marginal": "t"}], "share": "1/2"} for k in "ab"]
+    plan = dx.plan(policy.compile(), dx.queries_from_dict({"tasks": tasks}, policy), mechanism="laplace")
+    found = audit_plan(plan).bounds
+    assert [one.task for one in found] == ["list a", "list b"]
+    assert found[1].in_words.startswith("task 'list b': no additive noise")

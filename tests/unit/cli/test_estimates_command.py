@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import dxgeom as dx
 from dxgeom.cli.main import app
+from dxgeom.errors import LedgerError, WrongArgument
 
 POLICY = {
     "policy": "few",
@@ -70,4 +72,24 @@ def test_an_estimate_of_another_plan_or_without_one_is_refused(files: Path) -> N
     shown = ("ledger", "show", "a.db", "--entry", "1", "--estimate", "auto")
     assert "give --entry, --estimate and" in " ".join(run(files, *shown, code=1).split())
     assert "entry 1 is of another plan" in run(files, *shown, "--plan", "other.json", code=1)
-    assert "give --entry, --estimate and" in run(files, "ledger", "show", "a.db", "--level", ".9", code=1)
+    said = " ".join(run(files, "ledger", "show", "a.db", "--level", ".9", code=1).split())
+    assert "intervals of the level that was asked for at the release: --level goes with" in said
+    shown = ("plan", "plan.json", "other.json", "--diff", "--public-table", "rows.csv")
+    assert "leave out --public-table" in run(files, *shown, code=1)
+
+
+@pytest.mark.long
+def test_an_entry_of_another_policy_names_the_two_policies(files: Path) -> None:
+    run(files, "plan", "policy.json", "queries.yaml", "--output", "plan.json")
+    run(files, "release", "plan.json", "rows.csv", "--ledger", "a.db", "--spend", "1/4")
+    its = dx.load_policy(files / "policy.json")
+    (files / "policy.json").write_text(
+        json.dumps({**POLICY, "rules": [{"change": ["a", "b"], "epsilon": 2}]}), encoding="utf-8"
+    )
+    run(files, "plan", "policy.json", "queries.yaml", "--output", "other.json")
+    other = dx.load_plan(files / "other.json")
+    with pytest.raises(LedgerError, match="of another policy") as refused:
+        other.release_again(files / "a.db", 1)
+    assert its.fingerprint in str(refused.value) and other.policy.fingerprint in str(refused.value)
+    with pytest.raises(WrongArgument, match="'ledger' is of type"):
+        other.release_again(None, 1)

@@ -14,6 +14,8 @@ from dxgeom.errors import PlanError
 from dxgeom.plan_files.diff import differences
 from dxgeom.plan_files.schemas import plan_schema
 from dxgeom.plan_files.text.json_text import digest_of
+from dxgeom.planner.kind import Planning
+from dxgeom.planner.wish import Wish
 from dxgeom.universe.tasks.tasks import Tasks
 
 POLICY = """policy: wards
@@ -24,6 +26,7 @@ universe:
 rules:
   - {change: [ward, age], epsilon: 1}
 """
+MWEM = "synthesize: {workload: [{marginal: ward}], rounds: 1}"
 TASKS = """records: 200
 tasks:
   - {name: sums, share: 1/2, queries: [{marginal: ward}, {sum: age}]}
@@ -132,3 +135,28 @@ def test_tasks_made_by_hand_are_not_written(policy, plan, tmp_path):
     by_hand = Tasks(plan.tasks.parts, policy.universe, 200)
     with pytest.raises(dx.UnsupportedCombination, match="tasks that were read"):
         dx.save_plan(dx.plan(policy.compile(), by_hand), tmp_path / "p.json", policy=policy)
+
+
+def test_another_law_of_a_selection_is_a_difference(tmp_path):
+    policy = dx.parse_policy(POLICY.replace("universe:", "privacy: concentrated\nuniverse:", 1))
+    loaded = []
+    for law in ("permute-and-flip", "exponential"):
+        asked = f"tasks:\n  - {{name: most, select: {{best: ward, law: {law}}}}}\n"
+        made = dx.plan(policy.compile(), dx.parse_queries(asked, policy))
+        dx.save_plan(made, tmp_path / f"{law}.json", policy=policy)
+        loaded.append(dx.load_plan(tmp_path / f"{law}.json"))
+    said = "task 'most': picked by permute-and-flip before, by exponential at half now"
+    assert said in differences(*loaded).lines()
+    assert not any("picked by" in one for one in differences(loaded[0], loaded[0]).lines())
+
+
+@pytest.mark.parametrize(
+    ("task", "before"), [("select: {best: ward, law: exponential}", "exponential"), (MWEM, "permute-and-flip")]
+)
+def test_the_laws_of_earlier_versions_are_told_apart(task, before):
+    policy = dx.parse_policy(POLICY.replace("universe:", "privacy: concentrated\nuniverse:", 1))
+    asked = dx.parse_queries(f"records: 200\ntasks:\n  - {{name: a, {task}}}\n", policy)
+    (part,) = dx.plan(policy.compile(), asked).parts
+    how = Planning(part.metric, Wish(records=200))
+    earlier = next(iter(part.kind.earlier(part.question, how)))
+    assert (part.kind.picked_by(part), earlier.kind.picked_by(earlier)) == ("exponential at half", before)

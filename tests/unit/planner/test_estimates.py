@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
+from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.estimates.estimate import EstimateWish
 from dxgeom.planner.estimates.listed import require_few
 from dxgeom.planner.estimates.many_answers import nearest_in_floats
@@ -390,7 +393,9 @@ def test_what_an_estimate_is_worth_is_tried_out_on_a_public_table_before_the_dat
     assert np.all(totals[:, 1] <= totals[:, 0]) and found.estimated < 0.8 * found.released
     assert "30 records, with 10 draws" in found.in_words and found.as_dict()["estimate_total_rmse"] == found.estimated
     again = plan.simulate_estimate(rows, draws=1)
-    assert math.isinf(again.deviation) and "give or take" not in again.in_words
+    assert math.isinf(again.deviation) and "standard deviation" not in again.in_words
+    assert "spending 1: " in again.in_words and "one standard deviation of that: " in found.in_words
+    assert "standard deviation" not in replace(found, squares=found.squares[:7]).in_words
     assert again.squares[0] == pytest.approx(found.squares[0])
 
 
@@ -407,5 +412,57 @@ def test_of_lists_and_boxes_it_is_tried_out_too_and_of_several_tasks_refused():
         assert np.all(found.squares[..., 1].sum(axis=1) <= found.squares[..., 0].sum(axis=1))
     with pytest.raises(WrongArgument, match="from 1 to"):
         boxes.simulate_estimate(rows, draws=0)
-    with pytest.raises(UnsupportedCombination, match="ask the plan of a task"):
-        tasks.simulate_estimate(rows)
+
+
+def test_of_tasks_the_one_list_is_tried_out_at_its_share_of_the_spend():
+    policy = policy_of(sizes=(2, 3))
+    rows = pd.DataFrame({"a0": ["v0"] * 9, "a1": ["v1"] * 9})
+    listed = {"name": "one", "queries": [{"marginal": "a0"}], "share": "1/4"}
+    best = {"name": "best", "select": {"best": "a1", "by": "count"}, "share": "3/4"}
+    tasks = dx.plan(policy.compile(), dx.queries_from_dict({"tasks": [listed, best]}, policy))
+    found = tasks.simulate_estimate(rows, spend="1/2", draws=3)
+    same = tasks.parts[0].simulate_estimate(rows, spend="1/8", draws=3)
+    assert np.array_equal(found.squares, same.squares)
+    assert "spending 0.125, the task's share of 0.5" in found.in_words and "spending 0.125: " in same.in_words
+    assert (found.as_dict()["spend"], found.as_dict()["share"]) == ("1/2", "1/4")
+    two = dx.queries_from_dict({"tasks": [listed, {**listed, "name": "two"}, {**best, "share": "1/2"}]}, policy)
+    with pytest.raises(UnsupportedCombination, match="one task is a list"):
+        dx.plan(policy.compile(), two).simulate_estimate(rows)
+
+
+def test_errors_of_changed_queries_are_about_what_was_asked():
+    """Against 100 seeded draws, whose errors are told from the weights asked for: within six standard deviations of
+    the difference (false alarms below 1e-8)."""
+    policy = policy_of(sizes=(4,))
+    weights = np.array([[0.0, 8, 2, 3]])
+    asked = replace(dx.LinearQueries.from_matrix(["q"], weights, policy.universe), records=3)
+    plan = dx.plan(policy.compile(), asked, mechanism="changed-queries")
+    counts = np.array([2, 1, 0, 0])
+    found = plan.simulate_estimate(pd.DataFrame({"a0": ["v0", "v0", "v1"]}), spend=10**9, draws=1)
+    changed = float(plan.mechanism.draw(counts, Fraction(10**9), InsecureSeededRandomness(1))[0])
+    assert found.released == pytest.approx(abs(changed - weights[0] @ counts), abs=1e-6) and found.released > 0.1
+    found = plan.simulate_estimate(pd.DataFrame({"a0": ["v0", "v0", "v1"]}), draws=100)
+    draws = plan.mechanism.draws(counts, Fraction(1), 100, InsecureSeededRandomness(2))
+    errors = np.array([float(answer[0]) - weights[0] @ counts for answer in draws]) ** 2
+    spread = math.hypot(errors.std(), found.squares[:, 0, 0].std()) / 10
+    assert abs(found.released**2 - errors.mean()) < 6 * spread
+
+
+def test_where_numbers_are_rounded_it_is_said_that_errors_are_about_rounded_ones():
+    policy = dx.Policy.from_dict(
+        {
+            "policy": "ages",
+            "universe": {"attributes": {"age": {"range": [0, 40], "step": 10}}},
+            "rules": [{"change": "age", "epsilon": 1}],
+        }
+    )
+    rows = pd.DataFrame({"age": [3, 17, 22]})
+    said = [
+        dx.plan(
+            policy.compile(), dx.queries_from_dict({"queries": [one]}, policy), mechanism="laplace"
+        ).simulate_estimate(rows, draws=1)
+        for one in ({"name": "s", "sum": "age"}, {"marginal": "age"})
+    ]
+    assert [one.rounded for one in said] == [True, False]
+    assert "both about numbers as the policy rounds them" in said[0].in_words
+    assert "rounds" not in said[1].in_words
