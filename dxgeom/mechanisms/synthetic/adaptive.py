@@ -51,7 +51,7 @@ FIRST: Final = Fraction(9, 160)
 SELECTING: Final = Fraction(1, 10)
 """The part of a round that selects."""
 ROUNDS_PER_ATTRIBUTE: Final = 16
-_LITTLE: Final = Fraction(1, 2**31)
+_LITTLE: Final = Fraction(1, 2**20)
 """Of less than this part of a limit nothing more is measured."""
 MOST_ROUNDS: Final = 10_000
 _MOST_ATTRIBUTES: Final = 12
@@ -202,6 +202,18 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         """All that a release may take of each limit."""
         return {limit: self.measure.counted(spend * distance) for limit, distance in self.limits.items()}
 
+    def smallest_parts(self, spend: Fraction) -> dict[Limit, Fraction]:
+        """No measurement is given less of any limit.
+
+        Definition: the least of what an attribute alone has, of what a round has that begins with as little as one may
+        and selects at the full price, and of what a fresh table has.
+        """
+        alone = sum(len(one) == 1 for one in self.candidates)
+        rounds = [FIRST / alone, (1 - SELECTING) * min(_LITTLE, self.first_part)]
+        fresh = [self.bars / len(self.queries.attribute_sets)] if self.bars else []
+        least = min(*(part * (1 - self.bars) for part in rounds), *fresh)
+        return {limit: one * least for limit, one in self.whole(spend).items()}
+
     def spread_for(self, axes: Axes, parts: Costs) -> Fraction:
         """The least noise, *rounded up*, at which measuring a table takes no more than these parts."""
         power = 2 if self.normal else 1
@@ -259,12 +271,9 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         self.require_counts(data)
         if self.absent is None and not 0 < data.total <= _MOST_COUNT:
             raise TooLarge(f"a model is of 1 to {_MOST_COUNT:,} records, found {data.total:,}")
-        least = {limit: part * self.first_part * _LITTLE for limit, part in self.whole(spend).items()}
-        if not all(_RANGE[0] < one < _RANGE[1] for one in (*least.values(), *self.whole(spend).values())):
+        least, whole = self.smallest_parts(spend), self.whole(spend)
+        if not all(_RANGE[0] < one < _RANGE[1] for one in (*least.values(), *whole.values())):
             raise TooLarge("noise of this size does not fit 64-bit integers: take another part of the budget")
-        # The bars' part, shared by all tables, or the rounds' part, of which a tenth may have gone into selecting.
-        rest = Fraction(min(self.bars or 1, 1 - self.bars)) / (10 * len(self.candidates))
-        least = {limit: part * rest for limit, part in least.items()}
         for axes in self.candidates:
             law, factor = self.noise_of(self.spread_for(axes, least))
             law.check_size(factor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import sys
 from fractions import Fraction
 from functools import cache
@@ -27,6 +28,7 @@ from dxgeom.mechanisms.synthetic.vector_account import VectorAccount, measuring_
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
+SMALL = Fraction(1, 1000)
 SEXES, WARDS = ["f", "m"], ["A", "B"]
 
 
@@ -88,6 +90,37 @@ def test_what_a_transcript_paid_is_no_more_than_the_budget_and_hardly_less(name,
     assert len(answer.fresh) == (1 if bars else 0)
     assert answer.tables[0].min() >= 0
     assert answer.tables[0].sum() == pytest.approx(answer.model.total)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("bars", [Fraction(0), Fraction(1, 5)])
+def test_no_measurement_is_given_less_than_was_looked_at_beforehand(name, bars, monkeypatch):
+    """So that a draw never ends with noise that does not fit, after its charge."""
+    given, true = [], AdaptiveMechanism.spread_for
+
+    def noted(own, axes, parts):
+        given.append({limit: parts[limit] for limit in own.met(axes)})
+        return true(own, axes, parts)
+
+    mechanism = made(POLICIES[name], groups=[["sex", "ward"], ["ward"]], bars=bars)
+    monkeypatch.setattr(AdaptiveMechanism, "spread_for", noted)
+    mechanism.draw(counts_of(mechanism, [40, 3, 2, 30]), Fraction(1, 2), InsecureSeededRandomness(1))
+    least = mechanism.smallest_parts(Fraction(1, 2))
+    assert all(part >= least[limit] for parts in given for limit, part in parts.items())
+
+
+def test_small_pure_budgets_are_served_and_those_beyond_all_range_refused():
+    """An epsilon of a thousandth, on attributes as those of Adult."""
+    attributes = {f"a{size}": [str(one) for one in range(size)] for size in (72, 16, 14, 7, 2)}
+    said = {"policy": "p", "universe": {"attributes": attributes}, "budget": "1"}
+    policy = dx.Policy.from_dict({**said, "rules": [{"change": one, "epsilon": 1} for one in attributes]})
+    groups = list(itertools.combinations(attributes, 3))
+    mechanism = made(policy, groups)
+    mechanism.check(TableCounts(tuple(np.ones(math.prod(own), int) for own in mechanism.queries.shapes), 5), SMALL)
+    for bars in (Fraction(1, 10**300), 1 - Fraction(1, 10**300)):
+        with pytest.raises(TooLarge, match="another part"):
+            few = made(policy_of("pure"), bars=bars)
+            few.check(counts_of(few, [1, 2, 3, 4]), SMALL)
 
 
 def test_an_account_refuses_what_it_has_not_and_takes_nothing_then():
