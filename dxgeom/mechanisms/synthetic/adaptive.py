@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import WHOLE, require
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.contract.readers import CountedTables, TableReader, require_own_records
 from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, joint_distance_bounds_of
@@ -41,6 +41,7 @@ from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.noisy_maximum import SelectionLaw
 from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.numeric.arrays import exact_sum
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.privacy.measures import PrivacyMeasure, privacy_measure_of
@@ -51,7 +52,7 @@ FIRST: Final = Fraction(9, 160)
 SELECTING: Final = Fraction(1, 10)
 """The part of a round that selects."""
 ROUNDS_PER_ATTRIBUTE: Final = 16
-_LITTLE: Final = Fraction(1, 2**31)
+_LITTLE: Final = Fraction(1, 2**20)
 """Of less than this part of a limit nothing more is measured."""
 MOST_ROUNDS: Final = 10_000
 _MOST_ATTRIBUTES: Final = 12
@@ -84,11 +85,11 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
 
     Definition: every attribute is measured alone; then in each round a table inside those that were asked for is
     selected by the scores w_r·(‖x_r − model_r‖₁ − what noise alone would make of it), measured with noise in every
-    cell, and the model fitted to all that was measured. w_r: how many attributes of tables that were asked for it has,
-    summed over these. A round's part of each limit is a public fraction, four times as large after one by which the
-    model moved no more than noise would have it; where less than two such parts are left of a limit, or in the last
-    round, all of it is taken. Of ``bars`` > 0 that part of every limit measures all tables once more, afresh, for the
-    bars; the model does not see it.
+    cell, and the model fitted to all that was measured. w_r: how many attributes of a table that was asked for it has,
+    times that table's importance, summed over these. A round's part of each limit is a public fraction, four times as
+    large after one by which the model moved no more than noise would have it; where less than two such parts are left
+    of a limit, or in the last round, all of it is taken. Of ``bars`` > 0 that part of every limit measures all tables
+    once more, afresh, for the bars; the model does not see it.
 
     Guarantee: replacing record i by j changes the odds of any transcript by at most e^(spend·d(i, j)); under
     concentrated privacy D_α is at most α·(spend·d)²/2. Each attribute has its own exact budget, and records that come
@@ -108,6 +109,10 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
 
     def __post_init__(self) -> None:
         seal(self)
+        require(self.metric, VerifiedMetric, "metric", "give the compiled policy, policy.compile()")
+        require(self.queries, MarginalQueries, "queries", "give tables that MarginalQueries.of makes")
+        require(self.rounds, (int, NoneType), "rounds", "give a whole number, or leave it out")
+        require(self.bars, Fraction, "bars", "give an exact part of the budget, such as Fraction(1, 5)")
         require_own_records(self.metric, self.queries.universe)
         self.require_no_number()
         require_laid_out(self.queries.sizes)
@@ -115,6 +120,11 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
             raise UnsupportedCombination(f"'bars' is a part of the budget, at least 0 and below 1, found {self.bars}")
         if self.rounds is not None and not 1 <= self.rounds <= MOST_ROUNDS:
             raise UnsupportedCombination(f"'rounds' lie between 1 and {MOST_ROUNDS:,}, found {self.rounds}")
+        if any(one is not None for one in self.queries.errors):
+            raise UnsupportedCombination(
+                "tables that follow the data have errors that are known afterwards only: leave 'errors' out, or plan "
+                "these tables, whose errors are known beforehand"
+            )
         if self.shares != 1:
             raise UnsupportedCombination(
                 "tables that follow the data are of whole records, and people here count in shares of rows: ask for "
@@ -132,7 +142,8 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         if free:
             title = self.queries.columns[free[0][0]].column
             raise UnsupportedCombination(
-                f"no rule protects '{title}', so its table is public as it is: leave it out, or add a rule for it"
+                f"no rule protects what is told apart of '{title}', so its table is public as it is: leave it out, or "
+                "add a rule for it"
             )
 
     @cached_property
@@ -177,10 +188,12 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         return tuple(sorted(inside, key=lambda one: (len(one), one)))
 
     @cached_property
-    def weights(self) -> Mapping[Axes, int]:
+    def weights(self) -> Mapping[Axes, Fraction]:
         """w_r of each candidate."""
-        asked = [set(one) for one in self.queries.attribute_sets]
-        return MappingProxyType({one: sum(len(own & set(one)) for own in asked) for one in self.candidates})
+        sets = self.queries.attribute_sets
+        asked = list(zip(map(set, sets), self.queries.importance or [Fraction(1)] * len(sets), strict=True))
+        each = {one: sum((len(own & set(one)) * part for own, part in asked), Fraction(0)) for one in self.candidates}
+        return MappingProxyType(each)
 
     @property
     def most_rounds(self) -> int:
@@ -201,6 +214,18 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
     def whole(self, spend: Fraction) -> dict[Limit, Fraction]:
         """All that a release may take of each limit."""
         return {limit: self.measure.counted(spend * distance) for limit, distance in self.limits.items()}
+
+    def smallest_parts(self, spend: Fraction) -> dict[Limit, Fraction]:
+        """No measurement is given less of any limit.
+
+        Definition: the least of what an attribute alone has, of what a round has that begins with as little as one may
+        and selects at the full price, and of what a fresh table has.
+        """
+        alone = sum(len(one) == 1 for one in self.candidates)
+        rounds = [FIRST / alone, (1 - SELECTING) * min(_LITTLE, self.first_part)]
+        fresh = [self.bars / len(self.queries.attribute_sets)] if self.bars else []
+        least = min(*(part * (1 - self.bars) for part in rounds), *fresh)
+        return {limit: one * least for limit, one in self.whole(spend).items()}
 
     def spread_for(self, axes: Axes, parts: Costs) -> Fraction:
         """The least noise, *rounded up*, at which measuring a table takes no more than these parts."""
@@ -257,14 +282,16 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
 
     def check(self, data: CountedTables, spend: Fraction) -> None:
         self.require_counts(data)
+        if not all(np.asarray(one).dtype == np.int64 and int(np.min(one)) >= 0 for one in data.cells):
+            raise DataError("counts in tables are 64-bit integers, none below 0: count the rows of a table")
+        public = () if self.absent is not None else (data.total,)
+        if len({*map(exact_sum, data.cells), *public}) > 1:
+            raise DataError("these tables are not of the same records, for their totals differ: count them at once")
         if self.absent is None and not 0 < data.total <= _MOST_COUNT:
             raise TooLarge(f"a model is of 1 to {_MOST_COUNT:,} records, found {data.total:,}")
-        least = {limit: part * self.first_part * _LITTLE for limit, part in self.whole(spend).items()}
-        if not all(_RANGE[0] < one < _RANGE[1] for one in (*least.values(), *self.whole(spend).values())):
+        least, whole = self.smallest_parts(spend), self.whole(spend)
+        if not all(_RANGE[0] < one < _RANGE[1] for one in (*least.values(), *whole.values())):
             raise TooLarge("noise of this size does not fit 64-bit integers: take another part of the budget")
-        # The bars' part, shared by all tables, or the rounds' part, of which a tenth may have gone into selecting.
-        rest = Fraction(min(self.bars or 1, 1 - self.bars)) / (10 * len(self.candidates))
-        least = {limit: part * rest for limit, part in least.items()}
         for axes in self.candidates:
             law, factor = self.noise_of(self.spread_for(axes, least))
             law.check_size(factor)
@@ -309,7 +336,7 @@ class _Rounds:
             if not self._round(parts):
                 part *= 4
         model = self._fitted(_LAST_STEPS, self._model)
-        return AdaptiveTables(self._of.queries, model, tuple(self._steps), self._fresh(), self._of.normal)
+        return AdaptiveTables(self._of.queries, model, tuple(self._steps), self._fresh())
 
     def _measure_each_attribute(self) -> TableModel:
         """Each alone; what records that come or go have is shared by all."""
@@ -371,9 +398,8 @@ class _Rounds:
         self._account.pay(costs)
         law, factor = self._of.noise_of(spread)
         noise = np.array(law.draw(self._of.cells(axes), self._randomness, factor), dtype=np.int64).ravel()
-        return AdaptiveStep(
-            axes, self._counts(axes) * FINENESS + noise, spread, rate, selecting, MappingProxyType(dict(costs))
-        )
+        noisy = self._counts(axes) * FINENESS + noise
+        return AdaptiveStep(axes, noisy, spread, rate, selecting, MappingProxyType(dict(costs)), self._of.normal)
 
     def _counts(self, axes: Axes) -> NDArray[np.int64]:
         """A table's exact counts, flat. **Not private.**"""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import MappingProxyType
-from typing import Any, final
+from types import MappingProxyType, NoneType
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.arguments import WHOLE, require
+from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.table_mechanism import packed, unpacked
 from dxgeom.mechanisms.selection.selections import nats_of
@@ -23,6 +24,7 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 FINENESS = 16
 """Steps of the lattice in a count: measured counts are whole numbers of these, exactly, and so are scores."""
+_NO_BAR: Final = "no bar"
 
 
 @final
@@ -32,7 +34,8 @@ class AdaptiveStep(Closed):
 
     ``steps`` (cells,): its counts with noise, times :data:`FINENESS`. ``spread``: of the noise in counts, a deviation
     where it is normal, else a Laplace scale. ``rate``: of the selection, for each count that moves, None where nothing
-    was selected. ``selecting``, ``measuring``: what was paid of each limit, before either was drawn.
+    was selected. ``selecting``, ``measuring``: what was paid of each limit, before either was drawn. ``normal``: which
+    noise it has.
     """
 
     axes: Axes
@@ -41,15 +44,20 @@ class AdaptiveStep(Closed):
     rate: Fraction | None
     selecting: Costs
     measuring: Costs
+    normal: bool
 
     @property
     def values(self) -> NDArray[np.float64]:
         """The noisy counts."""
         return self.steps / FINENESS
 
-    def half_width(self, level: float, *, normal: bool) -> float:
-        """With probability *at least* ``level`` a count of it is no further from the truth; given what came before."""
-        noise = normal_quantile(level) if normal else nats_of(level)
+    def half_width(self, level: float = 0.95) -> float:
+        """With probability *at least* ``level`` a count of it is no further from the truth; given what came before.
+
+        Not of a step that is picked when all are known, such as a table's last: whether another came depended on it.
+        Raises: UnsupportedCombination unless 0 < level < 1.
+        """
+        noise = normal_quantile(level) if self.normal else nats_of(level)
         return float(self.spread) * noise + 1 / (2 * FINENESS)
 
 
@@ -59,14 +67,13 @@ class AdaptiveTables(Closed):
     """One histogram, made of private measurements; whatever is computed from it reveals nothing more.
 
     ``transcript``: the steps, in order; the model is fitted to these. ``fresh``: noisy tables of the whole workload
-    that the model has not seen, for its bars; none where none were wanted. ``normal``: which noise all has.
+    that the model has not seen, for its bars; none where none were wanted.
     """
 
     queries: MarginalQueries = field(repr=False)
     model: TableModel = field(repr=False)
     transcript: tuple[AdaptiveStep, ...] = field(repr=False)
     fresh: tuple[AdaptiveStep, ...] = field(repr=False)
-    normal: bool
 
     @cached_property
     def tables(self) -> tuple[NDArray[np.float64], ...]:
@@ -84,34 +91,50 @@ class AdaptiveTables(Closed):
         nats_of(level)
         if not self.fresh:
             raise UnsupportedCombination(
-                "no bar: nothing was reserved for one; plan with bars=Fraction(1, 5), or take the "
-                "measured tables of 'transcript', which have their own"
+                "no bar: nothing was reserved for one; plan with bars=Fraction(1, 5), or take "
+                "a table's first measurement in 'transcript', which has its own"
             )
         each = zip(self.tables, self.fresh, strict=True)
-        return tuple(np.abs(own - one.values) + one.half_width(level, normal=self.normal) for own, one in each)
+        return tuple(np.abs(own - one.values) + one.half_width(level) for own, one in each)
 
     def whole_histogram(self, records: int | None = None) -> NDArray[np.int64]:
         """Whole counts of the model's cells, flat, each within 1 of it; their sum is ``records``, or its rounded
-        total."""
-        number = round(self.model.total) if records is None else records
+        total. Raises: WrongArgument unless ``records`` is a whole number, 0 or more."""
+        advice = "give a whole number, 0 or more, or leave it out"
+        require(records, (*WHOLE, NoneType), "records", advice)
+        if records is not None and records < 0:
+            raise WrongArgument(f"'records' is not below 0, found {records}: {advice}")
+        number = round(self.model.total) if records is None else int(records)
         return whole_counts(self.model.distribution.ravel(), number)
 
     def as_dict(self) -> dict[str, Any]:
-        """The tables and what was measured, ready for JSON."""
-        names = self.queries.names
-        titles = [one.column for one in self.queries.columns]
+        """The tables, with the labels of each cell and half-widths at 95 %, and what was measured at which cost, ready
+        for JSON."""
+        widths = [one.tolist() for one in self.half_widths()] if self.fresh else [_NO_BAR] * len(self.tables)
         return {
             "total": self.model.total,
-            "tables": [{"name": name, "values": own.tolist()} for name, own in zip(names, self.tables, strict=True)],
-            "bars": "by a fresh measurement" if self.fresh else "no bar",
-            "measured": [
-                {
-                    "columns": [titles[axis] for axis in one.axes],
-                    "spread": str(one.spread),
-                    "selected": one.rate is not None,
-                }
-                for one in self.transcript
+            "level": 0.95,
+            "tables": [
+                {"name": name, "labels": self.queries.labels(place), "values": own.tolist(), "half_widths": width}
+                for place, (name, own, width) in enumerate(zip(self.queries.names, self.tables, widths, strict=True))
             ],
+            "bars": "by a fresh measurement" if self.fresh else _NO_BAR,
+            "measured": list(map(self._told, self.transcript)),
+            "fresh": list(map(self._told, self.fresh)),
+        }
+
+    def _told(self, one: AdaptiveStep) -> dict[str, Any]:
+        titles = self.queries.column_titles
+        each = {"selecting": one.selecting, "measuring": one.measuring}
+        return {
+            "columns": [titles[axis] for axis in one.axes],
+            "noise": "normal" if one.normal else "Laplace",
+            "spread": str(one.spread),
+            "selected": one.rate is not None,
+            "costs": {
+                step: {"presence" if limit is None else titles[limit]: str(cost) for limit, cost in costs.items()}
+                for step, costs in each.items()
+            },
         }
 
 
@@ -132,8 +155,8 @@ def decoded_answer(stored: Mapping[str, Any], queries: MarginalQueries, *, norma
     """The answer that was kept."""
     parameters = {tuple(axes): unpacked(own).view(np.float64) for axes, own in stored["parameters"]}
     model = TableModel(queries.sizes, MappingProxyType(parameters), stored["total"])
-    transcript, fresh = (tuple(map(_step_of, stored[part])) for part in ("transcript", "fresh"))
-    return AdaptiveTables(queries, model, transcript, fresh, normal)
+    transcript, fresh = (tuple(_step_of(one, normal) for one in stored[part]) for part in ("transcript", "fresh"))
+    return AdaptiveTables(queries, model, transcript, fresh)
 
 
 def _kept_step(one: AdaptiveStep) -> list[Any]:
@@ -148,11 +171,11 @@ def _kept_step(one: AdaptiveStep) -> list[Any]:
     ]
 
 
-def _step_of(stored: Sequence[Any]) -> AdaptiveStep:
+def _step_of(stored: Sequence[Any], normal: bool) -> AdaptiveStep:
     axes, steps, spread, rate, selecting, measuring = stored
     known = None if rate is None else Fraction(rate)
     return AdaptiveStep(
-        tuple(axes), unpacked(steps), Fraction(spread), known, _costs_of(selecting), _costs_of(measuring)
+        tuple(axes), unpacked(steps), Fraction(spread), known, _costs_of(selecting), _costs_of(measuring), normal
     )
 
 

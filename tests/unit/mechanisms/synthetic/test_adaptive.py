@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import sys
 from fractions import Fraction
 from functools import cache
@@ -17,7 +18,7 @@ from scipy.special import log_ndtr, logsumexp
 
 import dxgeom as dx
 from dxgeom.engines.counted_tables import TableCounts
-from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, DataError, TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.synthetic import adaptive as adaptive_file
 from dxgeom.mechanisms.synthetic import vector_account
 from dxgeom.mechanisms.synthetic.adaptive import AdaptiveMechanism, adaptive_tables
@@ -27,6 +28,7 @@ from dxgeom.mechanisms.synthetic.vector_account import VectorAccount, measuring_
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
+SMALL = Fraction(1, 1000)
 SEXES, WARDS = ["f", "m"], ["A", "B"]
 
 
@@ -88,6 +90,38 @@ def test_what_a_transcript_paid_is_no_more_than_the_budget_and_hardly_less(name,
     assert len(answer.fresh) == (1 if bars else 0)
     assert answer.tables[0].min() >= 0
     assert answer.tables[0].sum() == pytest.approx(answer.model.total)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("bars", [Fraction(0), Fraction(1, 5)])
+def test_no_measurement_is_given_less_than_was_looked_at_beforehand(name, bars, monkeypatch):
+    """So that a draw never ends with noise that does not fit, after its charge."""
+    given, true = [], AdaptiveMechanism.spread_for
+
+    def noted(own, axes, parts):
+        given.append({limit: parts[limit] for limit in own.met(axes)})
+        return true(own, axes, parts)
+
+    mechanism = made(POLICIES[name], groups=[["sex", "ward"], ["ward"]], bars=bars)
+    monkeypatch.setattr(AdaptiveMechanism, "spread_for", noted)
+    mechanism.draw(counts_of(mechanism, [40, 3, 2, 30]), Fraction(1, 2), InsecureSeededRandomness(1))
+    least = mechanism.smallest_parts(Fraction(1, 2))
+    assert all(part >= least[limit] for parts in given for limit, part in parts.items())
+
+
+def test_small_pure_budgets_are_served_and_those_beyond_all_range_refused():
+    """An epsilon of a thousandth, on attributes as those of Adult."""
+    attributes = {f"a{size}": [str(one) for one in range(size)] for size in (72, 16, 14, 7, 2)}
+    said = {"policy": "p", "universe": {"attributes": attributes}, "budget": "1"}
+    policy = dx.Policy.from_dict({**said, "rules": [{"change": one, "epsilon": 1} for one in attributes]})
+    groups = list(itertools.combinations(attributes, 3))
+    mechanism = made(policy, groups)
+    alike = tuple(np.eye(1, math.prod(own), dtype=np.int64)[0] * 5 for own in mechanism.queries.shapes)
+    mechanism.check(TableCounts(alike, 5), SMALL)
+    for bars in (Fraction(1, 10**300), 1 - Fraction(1, 10**300)):
+        with pytest.raises(TooLarge, match="another part"):
+            few = made(policy_of("pure"), bars=bars)
+            few.check(counts_of(few, [1, 2, 3, 4]), SMALL)
 
 
 def test_an_account_refuses_what_it_has_not_and_takes_nothing_then():
@@ -163,7 +197,7 @@ class Played:
         large = self.bits[len(self.tables)] if len(self.tables) < len(self.bits) else True
         self.tables.append((step.axes, float(step.spread)))
         steps = np.full(step.steps.size, THRESHOLD if large else THRESHOLD - 1)
-        return type(step)(step.axes, steps, step.spread, step.rate, step.selecting, step.measuring)
+        return type(step)(step.axes, steps, step.spread, step.rate, step.selecting, step.measuring, step.normal)
 
 
 class Silent:
@@ -365,6 +399,9 @@ def test_a_release_is_kept_and_shown_again_exactly(tmp_path):
     assert np.array_equal(again.answer.tables[0], first.answer.tables[0])
     assert paid(mechanism, again.answer.transcript) == paid(mechanism, first.answer.transcript)
     assert np.array_equal(again.answer.half_widths()[0], first.answer.half_widths()[0])
+    assert [one.half_width(0.9) for one in again.answer.transcript] == [
+        one.half_width(0.9) for one in first.answer.transcript
+    ]
     document = json.loads(first.to_json())
     assert document["answer"]["tables"][0]["name"] == "sex, ward"
     assert first.answer.whole_histogram(77).sum() == 77
@@ -392,7 +429,7 @@ def test_what_makes_no_sense_is_refused():
         made(policy, groups=[["sex"], []])
     free = {"policy": "p", "universe": {"attributes": {"sex": SEXES, "ward": WARDS}}, "unconnected": "allow"}
     public = dx.Policy.from_dict({**free, "rules": [{"change": "sex", "epsilon": 1}], "budget": "1"})
-    with pytest.raises(UnsupportedCombination, match="no rule protects 'ward'"):
+    with pytest.raises(UnsupportedCombination, match="no rule protects what is told apart of 'ward'"):
         made(public)
     mechanism = made(policy)
     with pytest.raises(TooLarge):
@@ -400,3 +437,69 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(TooLarge, match="1 to"):
         mechanism.check(counts_of(mechanism, [0, 0, 0, 0]), Fraction(1))
     assert made(policy).fingerprint != made(policy, bars=0).fingerprint != made(policy, bars=0, rounds=2).fingerprint
+
+
+def test_steps_know_their_law():
+    for privacy, quantile in (("concentrated", 1.959964), ("pure", math.log(20))):
+        mechanism = made(policy_of(privacy))
+        answer = mechanism.draw(counts_of(mechanism, [9, 3, 2, 6]), Fraction(1), InsecureSeededRandomness(3))
+        for one in (*answer.transcript, *answer.fresh):
+            assert one.half_width(0.95) == pytest.approx(float(one.spread) * quantile + 1 / (2 * FINENESS), rel=1e-6)
+
+
+@pytest.mark.parametrize("bars", [0, Fraction(1, 5)])
+def test_what_is_written_has_labels_bars_and_costs(bars):
+    mechanism = made(policy_of(presence="0.4"), groups=[["sex", "ward"], ["ward"]], bars=bars)
+    answer = mechanism.draw(counts_of(mechanism, [9, 3, 2, 6]), Fraction(1), InsecureSeededRandomness(3))
+    written = json.loads(json.dumps(answer.as_dict()))
+    first = written["tables"][0]
+    assert first["labels"] == {"sex": ["f", "f", "m", "m"], "ward": ["A", "B", "A", "B"]}
+    assert first["values"] == answer.tables[0].tolist()
+    for place, one in enumerate(written["tables"]):
+        assert one["half_widths"] == (answer.half_widths(0.95)[place].tolist() if bars else "no bar")
+    assert written["level"] == 0.95
+    found = dict.fromkeys(("sex", "presence"), Fraction(0))  # two that come or go are nearer than two of unlike wards
+    for step in (*written["measured"], *written["fresh"]):
+        for costs in step["costs"].values():
+            for title, cost in costs.items():
+                found[title] += Fraction(cost)
+    assert list(found.values()) == list(paid(mechanism, (*answer.transcript, *answer.fresh)).values())
+
+
+def test_what_a_table_counts_weighs_its_candidates_and_errors_are_refused():
+    policy = policy_of()
+    groups = [["sex"], ["ward"]]
+    queries = MarginalQueries.of(policy.universe, groups, importance=[Fraction(1, 2), 3])
+    mechanism = adaptive_tables(policy.compile(), queries)
+    assert dict(mechanism.weights) == {(0,): Fraction(1, 2), (1,): 3}
+    pick = mechanism.pick(dict.fromkeys(mechanism.limits, Fraction(1)))
+    assert pick.multipliers[0] == pick.multipliers[1] // 6
+    with pytest.raises(UnsupportedCombination, match="leave 'errors' out"):
+        adaptive_tables(policy.compile(), MarginalQueries.of(policy.universe, groups, errors=[2, None]))
+
+
+def test_arguments_of_the_wrong_kind_are_refused_before_anything_is_paid():
+    metric, queries = policy_of().compile(), made(policy_of()).queries
+    for wrong in ((metric, [["sex", "ward"]]), (policy_of(), queries)):
+        with pytest.raises(WrongArgument):
+            adaptive_tables(*wrong)
+    for rounds, bars in ((None, 0.2), (2.5, Fraction(0)), (None, None)):
+        with pytest.raises(WrongArgument):
+            AdaptiveMechanism("adaptive tables", metric, queries, rounds, bars)
+
+
+def test_only_whole_numbers_of_records_are_laid_out():
+    mechanism = made(policy_of(), rounds=1)
+    answer = mechanism.draw(counts_of(mechanism, [9, 3, 2, 6]), Fraction(1), InsecureSeededRandomness(3))
+    for wrong in (-5, 2.5, "x"):
+        with pytest.raises(WrongArgument, match="'records' is"):
+            answer.whole_histogram(wrong)
+    assert answer.whole_histogram(np.int64(0)).sum() == 0
+
+
+def test_tables_that_nobody_counted_are_refused():
+    mechanism = made(policy_of(), groups=[["sex"], ["ward"]])
+    mechanism.check(TableCounts((np.array([3, 1]), np.array([2, 2])), 4), Fraction(1))
+    for one, other, total in (([3, 1], [2, 3], 4), ([3.0, 1], [2, 2], 4), ([5, -1], [2, 2], 4), ([3, 1], [2, 2], 5)):
+        with pytest.raises(DataError):
+            mechanism.check(TableCounts((np.array(one), np.array(other)), total), Fraction(1))
