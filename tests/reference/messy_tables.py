@@ -6,6 +6,7 @@ import io
 import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -66,12 +67,12 @@ def parquet(**columns: Any) -> bytes:
 
 def database(change: Callable[[int, list[str]], list[Any]] = lambda _, cells: cells, kind: str = "TEXT") -> bytes:
     """The lines as a file of SQLite, with cells changed; ``kind``: of the column age."""
-    connection = sqlite3.connect(":memory:")
-    connection.execute(f"CREATE TABLE visits (id TEXT, sex TEXT, age {kind}, day TEXT, note TEXT)")
-    rows = [change(k, [*cells]) for k, cells in enumerate(LINES) if k]
-    connection.executemany("INSERT INTO visits VALUES (?, ?, ?, ?, ?)", rows)
-    connection.commit()
-    return connection.serialize()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"CREATE TABLE visits (id TEXT, sex TEXT, age {kind}, day TEXT, note TEXT)")
+        rows = [change(k, [*cells]) for k, cells in enumerate(LINES) if k]
+        connection.executemany("INSERT INTO visits VALUES (?, ?, ?, ?, ?)", rows)
+        connection.commit()
+        return connection.serialize()
 
 
 def workbook(
