@@ -77,7 +77,7 @@ class BoxCandidates:
         """What normal noise has no smaller objective than, found in a moment; 0 where none is known."""
         if self._boxes is None:
             return 0.0
-        costs = np.ones(self._boxes.count) if self.factors is None else self.factors
+        costs = self._costs(self._boxes)
         if self.worst:
             costs = costs / self._boxes.count
         return bound_at_once(self.sensitivity.metric, self._boxes, costs)
@@ -89,13 +89,16 @@ class BoxCandidates:
         if self._boxes is None:
             return 0.0
         boxes, metric = self._boxes, self.sensitivity.metric
-        costs = np.ones(boxes.count) if self.factors is None else self.factors
+        costs = self._costs(boxes)
         try:
             if self.worst:
                 return max(worst_alone(metric, boxes, costs), boxes_bound(metric, boxes, costs / boxes.count))
             return boxes_bound(metric, boxes, costs)
         except (TooLarge, CertificateRefused, NotANormBall):
             return 0.0
+
+    def _costs(self, boxes: BoxQueries) -> NDArray[np.float64]:
+        return np.ones(boxes.count) if self.factors is None else self.factors
 
 
 @final
