@@ -210,14 +210,17 @@ def _is_empty(text: Any) -> NDArray[np.bool_]:
 
 
 def _floats(column: Any) -> NDArray[np.float64]:
-    return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    numbers = column.cast(pa.float64())
+    return np.array(np.from_dlpack(numbers.fill_null(np.nan) if numbers.null_count else numbers))
 
 
 def _counted(texts: list[Any], rows: NDArray[np.bool_]) -> Counter[tuple[str | None, ...]]:
     """How often the cells of these rows come."""
     if not np.any(rows):
         return Counter()
-    chosen = [text.filter(pa.array(rows)).to_pylist() for text in texts]
+    # Arrow loads pandas, for half a second, to make an array of NumPy's: of its bytes it does not.
+    wanted = pa.Array.from_buffers(pa.bool_(), len(rows), [None, pa.py_buffer(np.packbits(rows, bitorder="little"))])
+    chosen = [text.filter(wanted).to_pylist() for text in texts]
     return Counter(zip(*chosen, strict=True))
 
 
@@ -229,8 +232,8 @@ def _note_words(one: AttributeFit, codes: NDArray[np.int64], texts: list[Any], u
         if np.any(other):
             found = _counted(texts, other)
             one.unlisted.note(Counter({cell: times for cell, times in found.items() if cell[0] != labels[unlisted]}))
-    coded = texts[0].dictionary_encode()
-    words, places = coded.dictionary.to_pylist(), coded.indices.to_numpy(zero_copy_only=False)
+    coded = texts[0].dictionary_encode(null_encoding="encode")
+    words, places = coded.dictionary.to_pylist(), np.asarray(np.from_dlpack(coded.indices))
     known = set(labels)
     strange = [place for place, word in enumerate(words) if word and word not in known]
     if strange and len(strange) < MOST_KEPT:
