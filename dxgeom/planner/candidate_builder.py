@@ -281,7 +281,10 @@ class CandidateBuilder:
     @cached_property
     def best_gaussian(self) -> BestGaussian:
         """The same with its certificate."""
-        return gaussian.best_gaussian(_made(self._gaussian_space), self.sensitivity, self.options.progress)
+        options = self.options
+        return gaussian.best_gaussian(
+            _made(self._gaussian_space), self.sensitivity, options.progress, quick=options.quick
+        )
 
     @cached_property
     def _gaussian_space(self) -> GaussianSpace | Exception | None:

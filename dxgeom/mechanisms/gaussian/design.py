@@ -363,15 +363,18 @@ class _Move(NamedTuple):
     back: float
 
 
-def on_central_path(problem: Problem, design: Design, aim: float) -> tuple[Centre, Fidelity, NDArray[np.float64]]:
-    """Newton steps on the working set until its own gap is at most ``aim``; Φ there, and what takes points to places.
+def on_central_path(
+    problem: Problem, design: Design, aim: float, work: float
+) -> tuple[Centre, Fidelity, NDArray[np.float64]]:
+    """Newton steps on the working set until its own gap is at most ``aim``, or so many multiplications are done; Φ
+    there, and what takes points to places.
 
     Source: Mehrotra 1992; Nocedal & Wright 2006, ch. 19.
     """
     points = problem.points.rows(design.working)
     centre, found, onto = _warm(problem, design, points, aim)
     for _ in range(_STEPS):
-        if centre.design.gap(problem, found, float(found.loads.max())) <= aim:
+        if centre.work > work or centre.design.gap(problem, found, float(found.loads.max())) <= aim:
             break
         stepped = _stepped(problem, centre, found)
         if not np.all(np.isfinite(stepped.unknown)) or np.any(stepped.unknown <= 0):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.gaussian.design import PairedShifts, ScaledPoints
-from dxgeom.mechanisms.gaussian.program import Covariance, Progress, best_covariance
+from dxgeom.mechanisms.gaussian.program import QUICK_WORK, WORK, Covariance, Progress, best_covariance
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.containment import largest_load, load_of_changes
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
@@ -261,8 +261,11 @@ class BestGaussian:
         return 0.0 if self.covariance is None else self.value / self.bound - 1
 
 
-def best_gaussian(space: GaussianSpace | None, sensitivity: Sensitivity, progress: Progress | None) -> BestGaussian:
-    """Noise of the least total, or the least worst, squared error among all Gaussian noise that honours the metric.
+def best_gaussian(
+    space: GaussianSpace | None, sensitivity: Sensitivity, progress: Progress | None, *, quick: bool = False
+) -> BestGaussian:
+    """Noise of the least total, or the least worst, squared error among all Gaussian noise that honours the metric;
+    ``quick``: or near that, where the search is long.
 
     Guarantee: every generating difference is hidden in the concentrated sense, √(ΔᵀΣ⁻¹Δ) ≤ d, with all rounding errors
     counted against it, for the very matrix that noise is drawn with; so all pairs are, because that is a norm.
@@ -270,7 +273,8 @@ def best_gaussian(space: GaussianSpace | None, sensitivity: Sensitivity, progres
     """
     if space is None:
         return BestGaussian(without_noise(NAME, sensitivity), None, None, 0.0, 0.0)
-    found = best_covariance(space.points(sensitivity.proved.bounds), space.answers, space.worst, progress)
+    points, work = space.points(sensitivity.proved.bounds), QUICK_WORK if quick else WORK
+    found = best_covariance(points, space.answers, space.worst, progress, work)
     law = _hiding(found.axes, lambda law: space.load_of(law))
     mechanism = AdditiveMechanism(NAME, sensitivity, law, space.mixing)
     variances = np.sum((space.answers @ law.body.axes) ** 2, axis=1)

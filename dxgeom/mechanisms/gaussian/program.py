@@ -43,10 +43,14 @@ _FIRST_ROUNDS: Final = 15
 _ADDED: Final = 8
 _POOL: Final = 40
 """Differences for each dimension that join the working set at once, and that are looked at before all others."""
+_STEP: Final = 100
+"""Multiplications of a step of Newton's method for each entry of the differences in hand and each dimension, about."""
 _LIGHT, _LOOSE, _GONE, _HIDDEN = 0.05, 1e-3, 1e-3, 0.95
 _COARSE: Final = 1e-3
-_WORK: Final = 2e13
+WORK: Final = 2e13
 """Multiplications after which the search ends with the gap that it has, the same on every machine."""
+QUICK_WORK: Final = 1.5e11
+"""For a quick plan: some ten seconds. Among a hundred dimensions the search ends before, with all that there is."""
 
 Progress = Callable[[str], None]
 
@@ -80,13 +84,15 @@ def best_covariance(
     answers: NDArray[np.float64],
     worst: bool = False,
     progress: Progress | None = None,
+    work: float = WORK,
 ) -> Covariance:
     """The covariance that hides all ``points`` (E, m) with the least Σ_k c_kᵀΣc_k, or the least of the ``worst``.
 
     Args: ``points``: differences over distances, of rank m; ``answers`` (K, m): rows c_k, of rank m. ``progress``: told
-    the gap in words; it may raise, and KeyboardInterrupt ends the search with the best covariance so far.
-    Guarantee: ends at a gap of 1e-9, or with a larger one, which :attr:`Covariance.gap` states, after a fixed amount of
-    work or when interrupted. Raises: CertificateRefused when float64 cannot tell the rank of either.
+    the gap in words; it may raise, and KeyboardInterrupt ends the search with the best covariance so far. ``work``:
+    multiplications of Newton's method.
+    Guarantee: ends at a gap of 1e-9, or with a larger one, which :attr:`Covariance.gap` states, after that ``work`` or
+    when interrupted. Raises: CertificateRefused when float64 cannot tell the rank of either.
     """
     points = points if isinstance(points, ScaledPoints) else ScaledPoints.of(points)
     units, largest = points.largest()
@@ -96,7 +102,7 @@ def best_covariance(
     size = float(np.sqrt((answers**2).sum()))
     interrupted, search = (
         False,
-        _Search(Problem(replace(points, units=points.units * units), answers / size, worst), progress),
+        _Search(Problem(replace(points, units=points.units * units), answers / size, worst), progress, work),
     )
     try:
         search.run(largest)
@@ -117,8 +123,9 @@ def best_covariance(
 class _Search:
     """One search, with the best covariance so far."""
 
-    def __init__(self, problem: Problem, progress: Progress | None) -> None:
+    def __init__(self, problem: Problem, progress: Progress | None, work: float) -> None:
         self.problem = problem
+        self._most = work
         self.best: Covariance | None = None
         self._progress = progress
         self._dropped_at = np.inf
@@ -134,7 +141,10 @@ class _Search:
     def run(self, largest: NDArray[np.int64]) -> None:
         """Until the gap is small enough, or the work done."""
         try:
-            self._finished(*self._near(first_design(self.problem, largest)))
+            design, loads = self._near(first_design(self.problem, largest))
+            if _STEP * len(design.working) * self.problem.points.width**2 < self._most:
+                self._finished(design, loads)
+            self.settle()
         except np.linalg.LinAlgError as error:
             if self.best is None:
                 raise CertificateRefused("no covariance was found for these differences within float64") from error
@@ -166,7 +176,7 @@ class _Search:
         points, aim, work = self.problem.points, _COARSE, 0.0
         pool, seen_all = _highest(loads, _POOL * points.width), False
         for _ in range(_ROUNDS):
-            centre, found, onto = on_central_path(self.problem, design, aim)
+            centre, found, onto = on_central_path(self.problem, design, aim, self._most - work)
             work += centre.work
             scaled = onto / np.sqrt(found.roots)
             own = float(found.loads.max())
@@ -182,9 +192,9 @@ class _Search:
             gap = centre.design.gap(self.problem, found, max(own, float(loads.max())))
             self._tell(centre.design, gap)
             ended = violated.size == 0 and aim <= GAP / 8
-            if seen_all and (gap <= GAP or work > _WORK or ended):
+            if seen_all and (gap <= GAP or work > self._most or ended):
                 break
-            if work > _WORK:
+            if work > self._most:
                 self._note(centre.design, found, onto, max(own, float(points.lengths(scaled).max())))
                 break
             aim = max(GAP / 8, min(aim, gap / 20) if violated.size else aim / 1000)

@@ -84,3 +84,16 @@ def test_every_pair_of_records_is_hidden_in_balls_whatever_the_metric(seed):
             assert bool(load <= 1 + arb(2) ** -40), (i, j)
             largest = max(largest, load, key=lambda ball: float(ball.mid()))
     assert float(largest.mid()) > 1 - 1e-6
+
+
+@pytest.mark.parametrize("worst", [False, True])
+@pytest.mark.parametrize("work", [1.0, 1e5])
+def test_a_search_of_little_work_is_feasible_and_says_how_far_it_may_be_from_the_best(worst, work):
+    """At 1 there is no step of Newton's method, later there are a few."""
+    rng = np.random.default_rng(7)
+    points, answers = rng.normal(size=(60, 6)), rng.normal(size=(9, 6))
+    best, quick = best_covariance(points, answers, worst), best_covariance(points, answers, worst, work=work)
+    loads = np.linalg.norm(np.linalg.solve(quick.axes, points.T), axis=0)
+    assert loads.max() <= 1 + 1e-9
+    assert quick.bound <= best.value * (1 + 1e-9) and best.bound <= quick.value * (1 + 1e-9)
+    assert 1e-9 < quick.gap < 0.2
