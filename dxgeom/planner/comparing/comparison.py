@@ -18,7 +18,7 @@ from dxgeom.planner.candidate_costs import WORK_OF, Sizes, build_cost, timed
 from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, candidate_bound_of, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, WORTH_A_SEARCH, require_something_to_save
 from dxgeom.planner.comparing.candidate_bounds import PRUNING_FACTOR, is_large, quick_estimates
-from dxgeom.planner.comparing.quick_search import QUICK, QuickSearch
+from dxgeom.planner.comparing.quick_search import QuickSearch
 from dxgeom.planner.options import AUTO
 from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.wording.numbers import digits
@@ -99,8 +99,9 @@ class CandidateComparison:
         first: others may spare them."""
         shared, missing = self.shared, [name for name in self.listed if name not in self._results]
         if shared is not None and missing:
-            if shared.options.quick:
-                missing.sort(key=lambda name: QUICK.index(name) if name in QUICK else len(QUICK))
+            if self._quick_search is not None:
+                order = self._quick_search.order
+                missing.sort(key=lambda name: order.index(name) if name in order else len(order))
             late = is_large(shared) and not shared.options.quick
             floors = {name: 0.0 for name in missing if late and candidate_bound_of(name) is not None}
             for name in (name for name in missing if name not in floors):

@@ -18,7 +18,7 @@ from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidate_costs import WORK_OF, Sizes
-from dxgeom.planner.candidates import NORMAL_KINDS, names
+from dxgeom.planner.candidates import NORMAL_KINDS, Kind, names
 from dxgeom.planner.comparing.candidate_bounds import CAUTION, is_large, unproved
 
 QUICK: Final = (
@@ -29,6 +29,10 @@ QUICK: Final = (
 )
 """In this order: what reads the structure of the queries takes least, and may spare the rest;"""
 _SHARED: Final = frozenset(("product-laplace", "product-gaussian"))
+_IN_PARTS: Final = frozenset(("marginal-laplace", "product-laplace", "boxes-laplace"))
+_ALONG_BASES: Final = "kronecker-gaussian"
+_MANY: Final = 180
+"""Noisy answers from which on the proof of a shape takes seconds, as their cube grows;"""
 SOUGHT: Final = ("gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull")
 """these only where none was built that seldom has a hundredth more;"""
 _IN_A_BASIS: Final = SOUGHT[1:]
@@ -67,6 +71,8 @@ class QuickSearch:
             raise TooLarge("it takes longer than a quick plan may")
         if name in SOUGHT and not self._enough.isdisjoint(built):
             raise TooLarge("a quick plan seeks no other shape where the best of another kind was built")
+        if name in SOUGHT and not _IN_PARTS.isdisjoint(built) and self._sizes.answers > _MANY:
+            raise TooLarge(f"beyond {_MANY} answers a quick plan seeks no other shape where noise in parts was built")
         title = self.shared.objective.title
         if name == "gaussian":
             self._require_worth_a_covariance(built, least)
@@ -87,14 +93,32 @@ class QuickSearch:
                 raise TooLarge(f"its search would begin at {self._glimpsed / least:.3g} times the least {title} found")
 
     def _require_worth_a_covariance(self, built: Collection[str], least: float) -> None:
-        """Raises: TooLarge where noise in running totals leaves little to be found."""
-        if _TOTALS not in built or WORK_OF["gaussian"](Sizes.of(self.shared.sensitivity)) <= _CEILING:
+        """Raises: TooLarge where noise in running totals, or along bases, leaves little to be found."""
+        if WORK_OF["gaussian"](self._sizes) <= _CEILING:
+            return
+        if _ALONG_BASES in built:
+            raise TooLarge(
+                "it takes longer than a quick plan may, beside noise along bases, which mostly errs by a few "
+                "hundredths more; name 'gaussian' to have it"
+            )
+        if _TOTALS not in built:
             return
         bound = self.shared.in_boxes.bound_at_once
         times = least / bound if bound > 0 else np.inf
         if times <= _NEAR:
             said = f"what was found has at most {times:.3g} times the least that any normal noise has"
             raise TooLarge(f"{said}; name 'gaussian' to have it")
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """In which candidates are built: boxes before what is sought in many dimensions."""
+        boxes = names(Kind.BOXES) if self._sizes.answers > _MANY else ()
+        place = QUICK.index(SOUGHT[0])
+        return (*(name for name in QUICK[:place] if name not in boxes), *boxes, *QUICK[place:])
+
+    @cached_property
+    def _sizes(self) -> Sizes:
+        return Sizes.of(self.shared.sensitivity)
 
     @cached_property
     def _some(self) -> CandidateBuilder:

@@ -58,3 +58,31 @@ def test_a_shape_is_sought_where_there_is_no_hull():
     assert told["hull"].predicted_mse is None
     assert told["block-hulls"].predicted_mse is not None
     assert plan.comparison.search == "quick"
+
+
+def attributes_of(ages: int, regions: int, privacy: str = "pure"):
+    age = {"range": [0, ages - 1], "step": 1, "whole": True}
+    words = {"policy": "some", "universe": {"attributes": {"age": age, "region": [f"r{k}" for k in range(regions)]}}}
+    rules = [{"change": "age", "epsilon": 1, "per": 7}, {"change": "region", "epsilon": 1}]
+    return dx.Policy.from_dict({**words, "rules": rules, "privacy": privacy})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("questions", [{"ranges": "age"}, {"marginal": ["age", "region"]}])
+def test_beyond_180_answers_no_shape_is_sought_beside_noise_in_parts(questions):
+    policy = attributes_of(20, 10)
+    plan = dx.plan(policy.compile(), dx.queries_from_dict({"queries": [questions]}, policy))
+    told = {one.name: one for one in plan.candidates}
+    assert plan.mechanism.name in {"boxes-laplace", "marginal-laplace"}
+    assert all("noise in parts was built" in told[name].reason for name in SOUGHT if name in told)
+
+
+@pytest.mark.long
+def test_noise_along_bases_stands_in_for_a_covariance_in_many_dimensions():
+    policy = attributes_of(20, 12, "concentrated")
+    asked = dx.queries_from_dict({"queries": [{"marginal": ["age", "region"]}]}, policy)
+    quick = dx.plan(policy.compile(), asked)
+    best = dx.plan(policy.compile(), asked, mechanism="gaussian")
+    assert quick.mechanism.name == "kronecker-gaussian"
+    assert "name 'gaussian' to have it" in {one.name: one for one in quick.candidates}["gaussian"].reason
+    assert quick.loss <= best.loss * 1.05
