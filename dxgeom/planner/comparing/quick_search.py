@@ -29,6 +29,7 @@ QUICK: Final = (
 )
 """In this order: what reads the structure of the queries takes least, and may spare the rest;"""
 _SHARED: Final = frozenset(("product-laplace", "product-gaussian"))
+_SCALED: Final = frozenset(("laplace", "epsilon-dp"))
 _IN_PARTS: Final = frozenset(("marginal-laplace", "product-laplace", "boxes-laplace"))
 _ALONG_BASES: Final = "kronecker-gaussian"
 _MANY: Final = 180
@@ -76,7 +77,9 @@ class QuickSearch:
         title = self.shared.objective.title
         if name == "gaussian":
             self._require_worth_a_covariance(built, least)
-        if name == "laplace" and not _SHARED.isdisjoint(built) and not self._differences:
+        dear = not _IN_PARTS.isdisjoint(built) and WORK_OF[name](self._sizes) > _CEILING
+        shared = not _SHARED.isdisjoint(built) and not self._differences
+        if name in _SCALED and (dear or (shared and name == "laplace")):
             raise TooLarge("scales for so many answers take longer than a quick plan may, beside noise that they share")
         if name == "laplace" and self._laplace_floor > least:
             raise TooLarge(f"it has at least {self._laplace_floor / least:.3g} times the least {title} found")
