@@ -22,6 +22,7 @@ from dxgeom.policy.bounds.value_bounds import AmongPresent, ByIndividual, ByValu
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.numbers.numeric_attributes import numbers_of
+from dxgeom.universe.periods import PeriodAttribute
 from dxgeom.universe.places import GraphAttribute, PointsAttribute
 
 Enclosure: TypeAlias = tuple[Exact, Exact]
@@ -149,6 +150,8 @@ class StatedBounds:
 
     @cached_property
     def _numbers(self) -> tuple[Fraction, ...]:
+        if isinstance(self.there, PeriodAttribute):
+            return self.there.positions
         if isinstance(self.there, DateAttribute):
             return tuple(Fraction(date.fromisoformat(label).toordinal()) for label in self.there.labels)
         return numbers_of(self.there)

@@ -20,6 +20,7 @@ from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.numbers.number_cells import AS_THEY_ARE
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
+from dxgeom.universe.periods import PeriodAttribute
 from dxgeom.universe.reading.reading import CellReading
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
@@ -108,13 +109,14 @@ def _numbers(attributes: Sequence[Attribute]) -> NDArray[np.float64]:
 def _days(attributes: Sequence[Attribute]) -> list[Any]:
     dated = [one for one in attributes if isinstance(one, DateAttribute)]
     starts = {one.first + timedelta(int(day)) for one in dated for day in one.days}
-    return sorted(starts | {one.last + timedelta(1) for one in dated} | {one.first - timedelta(1) for one in dated})
+    beside = {one.last + timedelta(1) for one in dated} | {one.first - timedelta(1) for one in dated}
+    return sorted(starts.union(beside, *(one.known_days for one in attributes if isinstance(one, PeriodAttribute))))
 
 
 _KINDS: Final[tuple[tuple[Callable[[Attribute], bool], Callable[[Sequence[Attribute]], Any]], ...]] = (
     (lambda one: one.read_as == "words", _words),
     (lambda one: isinstance(one, NumericAttribute) and one.raw == AS_THEY_ARE, _numbers),
-    (lambda one: isinstance(one, DateAttribute), _days),
+    (lambda one: isinstance(one, DateAttribute | PeriodAttribute), _days),
 )
 """What an attribute is made of, and how what several are made of is refined."""
 

@@ -20,6 +20,7 @@ from dxgeom.policy.lower.lowered import lower
 from dxgeom.policy.resolve.labels import labels_of
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
+from dxgeom.policy.resolve.time import PolicyTime, time_of
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import MAX_BYTES, Folder, Language, PolicyText
 from dxgeom.policy.source.yaml_tree import from_one_line, in_one_line, read_tree
@@ -94,6 +95,11 @@ class Policy(Pictured):
     def privacy(self) -> Privacy:
         """What a distance promises, and how spends add up: "pure" or "concentrated"."""
         return self.resolved.privacy
+
+    @cached_property
+    def time(self) -> PolicyTime | None:
+        """The periods that answers are about, and the attribute that has them; None where ``time`` is not stated."""
+        return time_of(self.resolved.document, self.universe)
 
     @property
     def data_set(self) -> DataSet:

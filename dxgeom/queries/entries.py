@@ -87,7 +87,7 @@ class QueryReader:
             return None
         _, value = node.entry(kind.word) or (None, node)
         named, by = _named(made, said.name, kind, value), node.entry("by")
-        grouped = named if by is None else by_groups(named, by[1], self.columns)
+        grouped = named if by is None or kind.by_itself else by_groups(named, by[1], self.columns)
         if grouped is None:
             return None
         return replace(

@@ -145,13 +145,15 @@ class QuerySyntax(NamedSyntax, ABC):
 class QueryKind(ABC):
     """One kind of query: ``word`` is the key that asks for it, ``syntax`` the model of a query of this kind.
 
-    ``several``: it asks many questions at once, and its name is therefore a beginning. ``refused``: what is wrong with
+    ``several``: it asks many questions at once, and its name is therefore a beginning. ``by_itself``: it groups its own
+    answers where it has the key 'by'. ``refused``: what is wrong with
     a key that other kinds have, as (code, message, advice), where it is not only out of place.
     """
 
     word: ClassVar[str]
     syntax: ClassVar[type[NamedSyntax]]
     several: ClassVar[bool] = False
+    by_itself: ClassVar[bool] = False
     refused: ClassVar[Map[str, tuple[str, str, str]]] = {}
 
     @abstractmethod

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 from dxgeom.queries.counts_and_sums import Count, Sum
 from dxgeom.queries.matrix_file import Matrix
 from dxgeom.queries.means_and_shares import Mean, Share, Variance
+from dxgeom.queries.over_time import EachPeriod, SlidingWindow, TotalSoFar
 from dxgeom.queries.quantiles import Median, Quantiles
 from dxgeom.queries.query_kind import STRICT, QueryKind
 from dxgeom.queries.tables_of_counts import Marginal, Marginals, Prefixes, Ranges
@@ -24,6 +25,9 @@ QUERY_KINDS: Final[tuple[QueryKind, ...]] = (
     Marginals(),
     Prefixes(),
     Ranges(),
+    EachPeriod(),
+    TotalSoFar(),
+    SlidingWindow(),
     Median(),
     Quantiles(),
     Matrix(),
@@ -53,6 +57,7 @@ OF_OTHER_LANGUAGES: Final[dict[str, str]] = {
     ),
     **dict.fromkeys(("percentile", "percentiles"), "write 'quantiles: column' with 'at: [0.25, 0.75]'"),
     **dict.fromkeys(("cdf", "cumulative"), "write 'prefixes: column'"),
+    **dict.fromkeys(("running", "rolling", "moving"), "write 'total: so far', or 'window: 7 days'"),
     **dict.fromkeys(("as", "alias"), "write 'name: its name' beside it"),
     **dict.fromkeys(("ratio", "rate", "proportion", "percent", "percentage"), "write 'share: age >= 65'"),
     **dict.fromkeys(

@@ -39,6 +39,7 @@ _IN_BOXES: Final = {
     "unit": "counts in boxes are all counts of records",
     "by": "boxes are grouped by their own ends: write a marginal of these columns, with 'where'",
 }
+_BOXED: Final = ("prefixes", "ranges", "every", "total", "window", "where")
 _MOST_LISTED: Final = 20_000
 """So many tables are written one by one."""
 Made = TypeVar("Made", bound=Counts)
@@ -63,7 +64,7 @@ def asks_for_boxes(entries: Sequence[Node]) -> bool:
 def _is_no_table(entry: Mapping) -> bool:
     count = entry.entry("count")
     conditioned = count is not None and one_line(count[1]) != "true"
-    return conditioned or any(entry.entry(word) is not None for word in ("prefixes", "ranges", "where"))
+    return conditioned or any(entry.entry(word) is not None for word in _BOXED)
 
 
 @final
@@ -132,7 +133,7 @@ class UnlistedReader:
                 continue
             for key, why in (_IN_TABLES if tables else _IN_BOXES).items():
                 said = entry.entry(key)
-                if said is not None:
+                if said is not None and not (key == "by" and kind.by_itself):
                     self.mistakes.add("DX221", said[0].span, why, f"leave {shown(key)} out")
             parts: Sequence[Any] | None
             if tables and isinstance(kind, TableKind):

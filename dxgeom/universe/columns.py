@@ -16,13 +16,15 @@ class TextColumn:
     """A word for every code of an attribute.
 
     ``dates``: the words are days written year-month-day, increasing, so that they can be compared. ``missing``: the
-    attribute has one more code, the last, which means no value and has no entry here.
+    attribute has one more code, the last, which means no value and has no entry here. ``endless``: the last day stands
+    for all that follow it, so that a later one can be refused.
     """
 
     name: str
     texts: tuple[str, ...]
     dates: bool = False
     missing: bool = False
+    endless: bool = False
 
 
 @final

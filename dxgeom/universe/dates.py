@@ -98,11 +98,12 @@ class DateAttribute(Attribute):
         return np.fromiter(map(self._code, cells), dtype=np.int64, count=len(raw))
 
     def _code(self, cell: Any) -> int:
-        day = _day(cell)
+        day = day_of(cell)
         return OUTSIDE if day is None or not self.first <= day <= self.last else (day - self.first).days // self.step
 
 
-def _day(cell: Any) -> date | None:
+def day_of(cell: Any) -> date | None:
+    """The day of a cell, an ISO text or a date; None for anything else, and for a moment with a zone."""
     if isinstance(cell, str):
         return iso_date(cell)
     if not isinstance(cell, date) or cell != cell:

@@ -144,6 +144,21 @@ def how_tables_are_written() -> Iterator[str]:
         yield f"policy: p\nreading: {{thousands: {json.dumps(thousands)}, decimal: {json.dumps(decimal)}}}\n{rest}"
 
 
+def how_time_is_stated() -> Iterator[str]:
+    """Policies that say all that can be said of it."""
+    rules = "[{presence: true, epsilon: 1}, {change: a, epsilon: 1}, {change: day, per: 1 step, epsilon: 1}]"
+    for every in ("day", "week", "month", "quarter", "year"):
+        to = "2027-12-30" if every == "week" else "2027-12-31"
+        time = f"{{column: day, from: 2027-01-01, to: {to}, every: {every}, zone: UTC, title: Loaded"
+        written = 'written: "2025-12-31T23:59+01:00", before: false, after: false'
+        universe = "universe: {attributes: {a: [b, c]}}"
+        yield f"policy: p\nabout: b\n{universe}\ntime: {time}, {written}}}\nrules: {rules}\n"
+
+
+ALONG_TIME = "queries: [{every: month, by: a}, {total: so far, where: a == 'b', by: a}, {window: 2 steps, by: a}]"
+ALONG_TIME_ALONE = "queries: [{every: day, where: a == 'b'}, {window: 7 days, where: a == 'b'}]"
+
+
 @pytest.mark.parametrize(
     ("schema", "files"),
     [(policy_schema(), ("policy.yaml",)), (queries_schema(), ("queries.yaml", "quantiles.yaml", "tasks.yaml"))],
@@ -156,9 +171,14 @@ def test_the_examples_use_every_key_and_choice_of_the_schemas(schema, files):
             tree = read_tree(Mistakes(PolicyText(path.name, path.read_text(encoding="utf-8"), None)))
             used |= {*words_of(plain(tree), schema, schema)}
     for text in (
-        how_tables_are_written()
+        (*how_tables_are_written(), *how_time_is_stated())
         if "policy.yaml" in files
-        else ("queries: [{variance: age, label: Spread of ages}]", "tasks: [{distinct: {of: age, where: age > 1}}]")
+        else (
+            ALONG_TIME,
+            ALONG_TIME_ALONE,
+            "queries: [{variance: age, label: Spread of ages}]",
+            "tasks: [{distinct: {of: age, where: age > 1}}]",
+        )
     ):
         tree = read_tree(Mistakes(PolicyText("written.yaml", text, None)))
         used |= {*words_of(plain(tree), schema, schema)}
@@ -168,7 +188,7 @@ def test_the_examples_use_every_key_and_choice_of_the_schemas(schema, files):
 
 
 def test_the_examples_use_every_word_of_the_language():
-    written = [parse_policy(text) for text in how_tables_are_written()]
+    written = [parse_policy(text) for text in (*how_tables_are_written(), *how_time_is_stated())]
     documents = [policy.resolved.document for policy in (*map(example, TABLES), *written)]
     used: dict[type[BaseModel], set[str]] = {}
     for document in documents:

@@ -8,24 +8,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-import numpy as np
-
 from dxgeom.metrics.combinations import OneMoreMetric
 from dxgeom.metrics.data_set import DataSet
-from dxgeom.metrics.diameters import closed_form
 from dxgeom.metrics.metric import Metric, MetricCertificate
 from dxgeom.numeric.rounding import round_down, round_up
+from dxgeom.policy.explain.over_time import TimeReview, time_review
 from dxgeom.policy.explain.sentences import OBSERVER, PeopleReview, belief, people_review, sentence
 from dxgeom.policy.explain.telling import CurvePoint, Telling, curve_in_words
 from dxgeom.policy.explain.tightening import (
     EXAMINED_SIZE,
-    EXAMINED_WORK,
     LISTED,
     AttributeExamination,
     Tightening,
     examine,
     examine_listed,
-    work_of,
+    largest_distance,
 )
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
@@ -143,21 +140,13 @@ def _of_attribute(policy: ResolvedPolicy, attribute: Attribute, metric: Metric |
     ceilings = [rule.constant for rule in policy.rules if _covers(rule, attribute.name) and rule.constant is not None]
     ceilings += [2 * rule.presence for rule in policy.rules if rule.presence is not None]
     most = min((round_up(one) for one in ceilings), default=math.inf)
-    before = _diameter(metric.inner)
+    before = largest_distance(metric.inner)
     after = None if before is None else min(before, 2 * round_down(stated), most)
     return MissingReview(attribute.name, stated, None if before is None else min(before, most), after)
 
 
 def _covers(rule: ResolvedRule, name: str) -> bool:
     return name in rule.names([name])
-
-
-def _diameter(metric: Metric) -> float | None:
-    """The largest distance; None where there are too many values to look and it is not known otherwise."""
-    if metric.size > EXAMINED_SIZE or work_of(metric) > EXAMINED_WORK:
-        return closed_form(metric)[0]
-    codes = np.arange(metric.size)
-    return float(metric.distance(codes[:, None], codes[None, :]).max())
 
 
 _HIDES_NOTHING: Final = Fraction(math.log(1_000_000))
@@ -260,6 +249,7 @@ class Review:
     curve: tuple[CurvePoint, ...] = ()
     doubts: tuple[str, ...] = ()
     number_is_public: bool = False
+    time: TimeReview | None = None
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -305,6 +295,7 @@ class Review:
             *self.people.lines,
             OBSERVER,
             self.data_set or UNNAMED_DATA,
+            *(() if self.time is None else self.time.lines()),
             *curve_in_words(self.curve),
             *(f"Read: {one}." for one in self.read),
             *(f"Missing: {one}." for one in self.missing),
@@ -334,6 +325,7 @@ class Review:
                 {"line": r.line, "rule": r.words, "sentence": r.sentence, "belief": r.belief} for r in self.rules
             ],
             **({"privacy": CONCENTRATED, "curve": [one.as_dict() for one in self.curve]} if self.curve else {}),
+            **({} if self.time is None else {"time": self.time.as_dict()}),
             **self.people.as_dict(),
             **public_number_in_words(self.number_is_public),
             "observer": OBSERVER,
@@ -387,6 +379,7 @@ def review(
             *doubts_of_values(policy.universe.attributes),
         ),
         number_is_public=policy.universe.absent is None,
+        time=time_review(policy, parts, _telling(policy)),
     )
 
 

@@ -219,3 +219,11 @@ def _shortest_path(every: Sequence[tuple[int, Matrix]], start: int, end: int) ->
     everyone = np.arange(len(edges))
     nodes = shortest_path(len(edges), start, end, lambda node: (everyone, edges[node]), np.float64) or []
     return [(min(every, key=lambda one: one[1][here, there])[0], there) for here, there in pairwise(nodes)]
+
+
+def largest_distance(metric: Metric) -> float | None:
+    """The largest distance; None where there are too many values to look and it is not known otherwise."""
+    if metric.size > EXAMINED_SIZE or work_of(metric) > EXAMINED_WORK:
+        return closed_form(metric)[0]
+    codes = np.arange(metric.size)
+    return float(metric.distance(codes[:, None], codes[None, :]).max())

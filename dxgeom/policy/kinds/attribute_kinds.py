@@ -10,6 +10,7 @@ from dxgeom.policy.axes import Axis
 from dxgeom.policy.kinds.graph import GraphKind
 from dxgeom.policy.kinds.kind import AnyKind, Misfit
 from dxgeom.policy.kinds.numbers import BinsKind, DatesKind, RangeKind
+from dxgeom.policy.kinds.periods import PERIODS
 from dxgeom.policy.kinds.places import PlacesKind, RegionsKind
 from dxgeom.policy.kinds.words import ListedWordsKind, WordsKind
 from dxgeom.policy.source.fields import Length
@@ -39,7 +40,9 @@ def kind_of(syntax: Any) -> AnyKind | None:
         return WORDS
     if isinstance(syntax, Mapping):
         return kind_by_key(syntax)
-    return next((kind for kind in ATTRIBUTE_KINDS if kind is not WORDS and isinstance(syntax, kind.syntax)), None)
+    return next(
+        (kind for kind in (*ATTRIBUTE_KINDS, PERIODS) if kind is not WORDS and isinstance(syntax, kind.syntax)), None
+    )
 
 
 def kind_making(attribute: Attribute) -> AnyKind:
@@ -47,7 +50,7 @@ def kind_making(attribute: Attribute) -> AnyKind:
 
     Raises: TypeError for an attribute that no kind makes.
     """
-    for kind in ATTRIBUTE_KINDS:
+    for kind in (*ATTRIBUTE_KINDS, PERIODS):
         if isinstance(attribute, kind.makes):
             return kind
     raise TypeError(f"no kind of attribute makes a {type(attribute).__name__}")

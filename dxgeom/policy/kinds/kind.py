@@ -27,7 +27,7 @@ from dxgeom.policy.source.fields import (
 )
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import Folder
-from dxgeom.policy.source.yaml_tree import Node, span_at
+from dxgeom.policy.source.yaml_tree import Node, node_at, span_at
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain
 from dxgeom.universe.reading.written import NoExample, different_readings, written_moment
@@ -258,8 +258,14 @@ class Declared:
 
     def note(self, code: str, message: str, advice: str = "", *, at: tuple[Step, ...] = ()) -> None:
         """Remember a mistake of the attribute, at the place ``at`` below it."""
-        span = span_at(self.root, ("universe", "attributes", self.name, *at))
+        span = span_at(self.root, (*self._place, *at))
         self.mistakes.add(code, span, f"attribute {shown(self.name)}{message}", advice)
+
+    @property
+    def _place(self) -> tuple[Step, ...]:
+        """Where it is stated: among the attributes, or as the time."""
+        place = ("universe", "attributes", self.name)
+        return place if node_at(self.root, place) is not None else ("time",)
 
     def few_enough(self, count: int | Fraction) -> bool:
         """Whether so many values are handled; if not, that is noted. Asked before anything large is built."""

@@ -30,6 +30,7 @@ from dxgeom.policy.resolve.attributes import (
 from dxgeom.policy.resolve.cells import stated_form, stated_ignored, with_cell_rules
 from dxgeom.policy.resolve.labels import check_labels
 from dxgeom.policy.resolve.rules import ResolvedRule, joined_attribute, resolve_rules
+from dxgeom.policy.resolve.time import with_time
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, read_csv, read_or_note
 from dxgeom.policy.source.fields import EdgeList, edges_words
 from dxgeom.policy.source.mistakes import Mistakes, Span
@@ -312,6 +313,7 @@ class ResolvedPolicy:
 
 def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
     """Give every attribute and rule its meaning; None when any phase so far found a mistake."""
+    written, tree = tree.document, with_time(tree, mistakes)
     file = tree.document.universe.table
     stated = node_at(tree.root, ("universe", "table")) is not None
     table = None if file is None else read_table(tree, file, mistakes)
@@ -349,7 +351,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
         data_set=data_set,
         attribute_spans=tuple(_span_of(tree, name) for name in attributes),
         universe_span=tree.key_span("universe") if file is None else tree.key_span("universe", "table"),
-        document=document,
+        document=written,
         public=public_names(tree),
     )
 
@@ -371,4 +373,6 @@ def _data_set(tree: SyntaxTree, mistakes: Mistakes) -> DataSet:
 def _span_of(tree: SyntaxTree, name: str) -> Span:
     """Where an attribute's name stands; of a table's column, where the table is named."""
     declared = name in tree.document.universe.attributes
+    if tree.document.time is not None and name == tree.document.time.column:
+        return tree.key_span("time")
     return tree.key_span("universe", "attributes", name) if declared else tree.key_span("universe", "table")

@@ -66,6 +66,8 @@ CODES: Final[dict[str, str]] = {
     "DX182": "an example of a date that is no way to write one, or two that read a cell differently",
     "DX183": "words, units or missing words that do not fit the attribute, or would mean two things",
     "DX184": "a column whose rows are left out, and that an attribute reads",
+    "DX190": "a time whose window is not made of whole periods, or whose column is an attribute",
+    "DX191": "people who count over a whole life, or a public number of rows, beside a time",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",
@@ -78,6 +80,7 @@ CODES: Final[dict[str, str]] = {
     "DX208": "coefficients too fine or too large to keep exactly",
     "DX209": "an importance that is not a positive number",
     "DX210": "marginals of more ways than there are columns, or of none",
+    "DX211": "a count along a time that the policy does not state, or by periods that it does not have",
     "DX215": "a number of records, where the policy keeps it private",
     "DX219": "a quantile's level that is not between 0 and 1, or listed twice",
     "DX220": "quantiles and other queries in one file",

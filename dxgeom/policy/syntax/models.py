@@ -19,6 +19,7 @@ from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
 from dxgeom.policy.rule_kinds import RULE_KINDS
 from dxgeom.policy.source.fields import Edges, Epsilon, LengthText, Names, Positive, WholeBudget, WholeFromOne
 from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
+from dxgeom.policy.syntax.time_syntax import TimeSyntax
 
 
 def attribute_tag(value: Any) -> str | None:
@@ -153,6 +154,7 @@ class PolicySyntax(BaseModel):
     called: str | None = None
     reading: ReadingSyntax | None = None
     universe: UniverseSyntax
+    time: TimeSyntax | None = None
     rules: tuple[RuleSyntax, ...]
     budget: Positive = Fraction(1)
     privacy: Literal["pure", "concentrated"] = "pure"
@@ -171,9 +173,11 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, title, about, called, reading, universe, rules, budget, privacy, people, dataset, "
-    "unconnected",
+    "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, privacy, people, "
+    "dataset, unconnected",
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
+    "time": f"time has: {', '.join(TimeSyntax.model_fields)}; as in {{column: day, from: 2027-01-01, to: 2027-12-31, "
+    "every: day}",
     "people": "people have: column, and count: once, rows (with at_most, and perhaps order) or single; or, without a "
     "column, 'people: one row each'",
     "dataset": "a dataset has: name, budget (a number, or none), and perhaps edition, people: disjoint",

@@ -37,6 +37,7 @@ from dxgeom.policy.syntax.models import (
     UniverseSyntax,
 )
 from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
+from dxgeom.policy.syntax.time_syntax import TimeSyntax
 from dxgeom.universe.wording import did_you_mean, shown
 
 _KINDS: Final = frozenset(kind.key for kind in ATTRIBUTE_KINDS)
@@ -108,7 +109,7 @@ def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
             return _kind(tag).example or HERE["attribute"]
         case ("rules", int(), str(key), *_) if key in WRITTEN:
             return WRITTEN[key]
-        case (("universe" | "dataset" | "people" | "reading") as part,):
+        case (("universe" | "dataset" | "people" | "reading") as part,) | (("time") as part, *_):
             return HERE[str(part)]
         case ("rules",):
             return "write 'rules:', below it '- change: age', and below that 'epsilon: 0.5'"
@@ -124,7 +125,7 @@ def _place(path: Path) -> str:
             return "rule"
         case ("universe", "attributes", str(), *_):
             return "attribute"
-        case (("universe" | "dataset" | "people" | "reading") as part, _, *_):
+        case (("universe" | "dataset" | "people" | "reading" | "time") as part, _, *_):
             return str(part)
         case _:
             return "policy"
@@ -143,6 +144,8 @@ def _keys_at(tagged: tuple[str | int, ...]) -> tuple[str, ...]:
             model = PeopleSyntax
         case ("reading", _):
             model = ReadingSyntax
+        case ("time", _):
+            model = TimeSyntax
         case ("rules", int(), "secrets", _):
             model = SecretsSyntax
         case ("rules", int(), *_):
@@ -249,8 +252,14 @@ def _tree(document: PolicySyntax, root: Mapping, cuts: Items[Path]) -> SyntaxTre
     keys = (frozenset(str(path[2]) for path in cuts if path[:2] == ("rules", number)) for number in kept)
     names = node_at(root, ("universe", "attributes"))
     every = {key.text for key, _ in names.entries} if isinstance(names, Mapping) else set()
-    broken = frozenset(every - set(document.universe.attributes))
+    broken = frozenset((every | _time_lost(root, document)) - set(document.universe.attributes))
     return SyntaxTree(document, root, tuple(kept), tuple(keys), broken)
+
+
+def _time_lost(root: Node, document: PolicySyntax) -> set[str]:
+    """The column of a time that was not well-formed: an attribute of which nobody knows the values."""
+    column = node_at(root, ("time", "column"))
+    return {column.text} if document.time is None and isinstance(column, Scalar) else set()
 
 
 def _without(data: Any, cuts: Items[Path]) -> Any:

@@ -26,6 +26,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "called": "What those that the records are of are called, in the plural, such as patients; people if left out.",
         "reading": "How a table's file is written, and what its cells mean; left out, a .csv file of UTF-8.",
         "universe": "What records exist.",
+        "time": "The periods that answers are about, one after another, by the day in a column.",
         "rules": "Which differences between records stay hidden, and how strongly. Their order has no meaning; "
         "a rule more can only protect more.",
         "budget": "All releases together may spend this multiple of the metric.",
@@ -35,6 +36,18 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "assumed where it is left out.",
         "dataset": "Which data the policy is about: policies about the same data share a ledger.",
         "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
+    },
+    "TimeSyntax": {
+        "": "Time: periods in a row, as one more attribute of the column's name.",
+        "column": "The column that holds the day of a row; best the day on which it was loaded.",
+        "from": "The first day, as year-month-day.",
+        "to": "The last day, the end of a period.",
+        "every": "How long a period is; a week has seven days from the first day on.",
+        "zone": "Where calendars show the day of moments that know their own zone, such as Europe/Berlin.",
+        "written": "How 31 December 2025, 23:59 is written in the column, or a list of ways.",
+        "title": "What the attribute is called where people read of it.",
+        "before": "false: rows of earlier days are outside. Left out, they are one value more, which no period counts.",
+        "after": "false: rows of later days are outside. Left out, they are one value more, which no period counts.",
     },
     "DatasetSyntax": {
         "": "Dataset: which data the policy is about.",

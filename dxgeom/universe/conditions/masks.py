@@ -16,6 +16,7 @@ from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain
 from dxgeom.universe.dates import WEEKDAYS, DateAttribute, iso_date
 from dxgeom.universe.decimals import is_number
+from dxgeom.universe.periods import PeriodAttribute
 from dxgeom.universe.predicates import DayPart, Literal, Name
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -104,6 +105,11 @@ def day_part_mask(attribute: Attribute, name: DayPart, sign: str, literal: Liter
     Raises: PredicateError where it is true of some of them only, for a column that holds no dates, or for a number that
     no day has.
     """
+    if isinstance(attribute, PeriodAttribute):
+        advice = f"make the {name.part} an attribute of the policy: {{from: {attribute.name}, as: {name.part}}}"
+        raise PredicateError(
+            f"{shown(attribute.name)} has periods, which may have several of them", name.offset, advice
+        )
     if not isinstance(attribute, DateAttribute):
         raise PredicateError(f"{shown(str(name.name))} holds no dates, and has no {name.part}", name.offset)
     number = literal.value
@@ -128,7 +134,8 @@ def day_part_mask(attribute: Attribute, name: DayPart, sign: str, literal: Liter
 def _check_listed(column: Column, sign: str, value: Any, offset: int) -> None:
     """A number or a day between the values would silently mean one of its neighbours. ISO days sort as texts do."""
     values = column.texts if isinstance(column, TextColumn) else column.numbers
-    if value in values or (sign not in ("==", "!=") and not min(values) < value < max(values)):
+    endless = isinstance(column, TextColumn) and column.endless and value > values[-1]
+    if value in values or (sign not in ("==", "!=") and not endless and not min(values) < value < max(values)):
         return
     said = shown(value) if isinstance(value, str) else plain(value)
     raise PredicateError(f"{said} is no value of {shown(column.name)}", offset, f"use {_nearest(values, value)}")

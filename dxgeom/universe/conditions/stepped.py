@@ -8,6 +8,7 @@ from typing import Final
 
 from dxgeom.universe.columns import Column, TextColumn
 from dxgeom.universe.dates import DateAttribute
+from dxgeom.universe.periods import PeriodAttribute
 from dxgeom.universe.predicates import Comparison, Every, Literal, Membership, Name, Not, Predicate, Some
 from dxgeom.universe.selections import find_column
 from dxgeom.universe.universe import Universe
@@ -50,7 +51,10 @@ def stands_for_more(universe: Universe, place: int, column: Column) -> bool:
     written as one: a bin is written as what it stands for."""
     if isinstance(column, TextColumn):
         days = universe.attributes[place].present
-        return isinstance(days, DateAttribute) and days.step > 1 and column.name == days.name
+        own = column.name == days.name
+        if isinstance(days, PeriodAttribute):
+            return own and any(map(days.stands_for_more, days.labels))
+        return isinstance(days, DateAttribute) and days.step > 1 and own
     if not column.rounded or column.stands_for is None:
         return False
     return any(low < high for low, high in column.stands_for.intervals)
@@ -61,6 +65,8 @@ def _stands_for_more(universe: Universe, name: Name, value: Literal) -> bool:
     place, column = find_column(universe, name)
     if isinstance(column, TextColumn):
         days = universe.attributes[place].present
+        if isinstance(days, PeriodAttribute):
+            return value.value in days.labels and days.stands_for_more(str(value.value))
         return isinstance(days, DateAttribute) and days.step > 1 and value.value in column.texts
     if not column.rounded or column.stands_for is None or value.value not in column.numbers:
         return False

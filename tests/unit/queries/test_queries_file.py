@@ -121,8 +121,8 @@ WRONG = [
     ("marginal: [sex, aeg]", "3:21: DX201: there is no column 'aeg'"),
     (
         "count: true\n    where: sex == 'M'",
-        "4:5: DX200: 'where' goes with sum, mean, variance, share, marginal, marginals, prefixes, ranges, median and "
-        "quantiles, not with count",
+        "4:5: DX200: 'where' goes with sum, mean, variance, share, marginal, marginals, prefixes, ranges, every, "
+        "total, window, median and quantiles, not with count",
     ),
     ("count: true\n    sum: age", "3:5: DX200: a query asks for one of"),
     ("cuont: true", "did you mean 'count'?"),

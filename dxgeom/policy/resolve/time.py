@@ -1,0 +1,107 @@
+"""What ``time`` means: one more attribute, whose values are periods; and what does not go with it, each by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Final, final
+
+from dxgeom.policy.kinds.periods import PeriodsSyntax
+from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.syntax.models import PolicySyntax
+from dxgeom.policy.syntax.reader import SyntaxTree
+from dxgeom.policy.syntax.time_syntax import first_day
+from dxgeom.privacy.measures import PURE
+from dxgeom.universe.periods import PeriodAttribute, Periods
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import shown
+
+_SHARED: Final = {PURE: Fraction(1, 2)}
+_SHARED_IN_SQUARES: Final = Fraction(7071, 10000)
+"""Below √½: what two plans tell of a record that leaves the one and enters the other adds up to no more than a step."""
+
+
+def with_time(tree: SyntaxTree, mistakes: Mistakes) -> SyntaxTree:
+    """The tree with the attribute that ``time`` makes, after all others; what does not go with it is noted."""
+    stated = tree.document.time
+    _check_people(tree, mistakes)
+    if stated is None:
+        return tree
+    universe = tree.document.universe
+    if stated.column in universe.attributes or stated.column in tree.broken:
+        message = f"{shown(stated.column)} is an attribute already, and time makes one of its column"
+        advice = "leave the attribute out, or give it another name, with 'from'"
+        mistakes.add("DX190", tree.span("time", "column"), message, advice)
+        return tree
+    if universe.table is not None:
+        message = "a table lists the records of this policy, and time makes an attribute of its own"
+        mistakes.add("DX190", tree.key_span("time"), message, "list attributes, or leave 'time' out")
+        return tree
+    border = _SHARED.get(tree.document.privacy, _SHARED_IN_SQUARES)
+    given: dict[str, Any] = {"periods": Periods(first_day(stated), stated.to, stated.every, stated.zone)}
+    given |= {"before": stated.before is None, "after": stated.after is None, "border": border}
+    more = {"zone": stated.zone, "written": stated.written, "title": stated.title}
+    given |= {key: value for key, value in more.items() if value is not None}
+    attributes = {**universe.attributes, stated.column: PeriodsSyntax.model_construct(**given)}
+    lowered = universe.model_copy(update={"attributes": attributes})
+    return replace(tree, document=tree.document.model_copy(update={"universe": lowered}))
+
+
+def _check_people(tree: SyntaxTree, mistakes: Mistakes) -> None:
+    """Notes how people cannot count over time, and a number of records that would be public."""
+    document, people = tree.document, tree.document.people
+    if document.time is None:
+        return
+    if people is not None and not isinstance(people, str):
+        if people.count == "once":
+            message = (
+                "a person who counts once in a whole life has a share in every period that depends on rows to come"
+            )
+            mistakes.add("DX191", tree.span("people", "count"), message, "count rows of people in tables of one period")
+        if people.count == "rows":
+            message = "'at_most' over a whole life keeps rows of one period by what the others hold"
+            advice = "leave 'people' out where a row is all that is hidden"
+            mistakes.add("DX191", tree.span("people", "count"), message, advice)
+    if not tree.broken and not any(rule.presence for rule in document.rules):
+        message = "without a rule about presence the number of rows of a period is public, and so is who was there"
+        mistakes.add("DX191", tree.key_span("time"), message, "add '- presence: true' with its epsilon to the rules")
+
+
+@final
+@dataclass(frozen=True)
+class PolicyTime:
+    """The time of a policy: its ``attribute``, and the ``periods`` that this has, in their order.
+
+    ``before`` and ``after``: what the values are called that hold all earlier and all later days, None where there are
+    none; no period is called so.
+    """
+
+    attribute: str
+    periods: Periods
+    before: str | None
+    after: str | None
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What the periods are called: their first days, as year-month-day."""
+        return self.periods.ids
+
+    @property
+    def edges(self) -> tuple[Any, ...]:
+        """The first day of each period, and the first day beyond the last."""
+        return (*self.periods.starts, self.periods.end)
+
+    def period_of(self, moment: Any) -> str | None:
+        """What the period of a day is called, a date or its text; None for a day before or after all of them."""
+        return self.periods.period_of(moment)
+
+
+def time_of(document: PolicySyntax, universe: Universe) -> PolicyTime | None:
+    """The time of a policy, None where it has none."""
+    if document.time is None:
+        return None
+    made = universe.attribute(document.time.column).present
+    if not isinstance(made, PeriodAttribute):
+        return None
+    labels = made.labels
+    return PolicyTime(made.name, made.periods, labels[0] if made.before else None, labels[-1] if made.after else None)
