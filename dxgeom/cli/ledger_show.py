@@ -62,15 +62,13 @@ def kept_records(history: History, number: int, document: Any) -> dict[str, list
 
     Raises: LedgerError where there is no such task, or more than one, or the ledger does not know the policy.
     """
-    from dxgeom.universe.reading.record_tables import columns_of_records  # loaded where records are asked for
-
     task, kept = _task(number, document)
     universe = _policy(history, number).universe
     try:
-        counts = _record_makers()[task["kind"]].kept_counts(task, kept, universe.size)
+        columns: dict[str, list[Any]] = _record_makers()[task["kind"]].kept_columns(task, kept, universe)
     except (KeyError, TypeError, ValueError) as error:
         raise LedgerError(f"the records of entry {number} were stored otherwise; show it as json") from error
-    return columns_of_records(universe, counts)
+    return columns
 
 
 def has_records(document: Any) -> bool:

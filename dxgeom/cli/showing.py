@@ -246,7 +246,7 @@ def write_records(released: Release[Any], task: str, target: BinaryIO, suffix: s
     from dxgeom.engines.answer_frames import write_batches
 
     answers = released.answer[task] if task else released.answer
-    write_batches(iter([_marked_rows(released, answers.record_columns)]), target, suffix)
+    write_batches((_marked_rows(released, batch) for batch in answers.record_batches), target, suffix)
 
 
 def _marked_rows(released: Release[Any], columns: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ KINDS: tuple[str, ...] = (
     "dxgeom.kinds.distinct:DISTINCT",
     "dxgeom.kinds.synthesis:SYNTHESIZE",
     "dxgeom.kinds.synthesis:SMALL_DATABASE",
+    "dxgeom.kinds.adaptive:ADAPTIVE",
     "dxgeom.lab.kind:STATISTICS",
     "dxgeom.kinds.series:SERIES",
     "dxgeom.learning.kind:FIT",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.tasks.synthetic_answers import SyntheticAnswers
+    from dxgeom.universe.universe import Universe
 
 MOST_ROUNDS: Final = 10_000
 MOST_ROWS: Final = 10_000_000
@@ -90,19 +91,31 @@ class SynthesizeTaskSyntax(TaskSyntax):
     synthesize: Any = Field(description="A table of synthetic records, with a bound on every answer of a workload.")
 
 
-class _SyntheticKind(TaskKind, PlanKind, ABC):
-    """Records that are made up, to answer a workload nearly as the real ones do."""
+class RecordsKind(TaskKind, PlanKind, ABC):
+    """Records that are made up. ``kept_as``: what a ledger keeps of an answer without tasks is one of these."""
 
     makes_records = True
-    kept_as: ClassVar[type]
-    """What a ledger keeps of an answer is one of these."""
+    kept_as: ClassVar[type] = type(None)
 
     @abstractmethod
-    def kept_counts(self, shown: Mapping[str, Any], kept: Any, size: int) -> NDArray[np.int64]:
-        """(N,): how many records of each type an answer was that a ledger keeps, beside what was ``shown`` of it.
+    def kept_columns(self, shown: Mapping[str, Any], kept: Any, universe: Universe) -> dict[str, list[Any]]:
+        """The records as columns that an answer was which a ledger keeps, beside what was ``shown`` of it.
 
         Raises: KeyError, TypeError, ValueError for what was kept otherwise.
         """
+
+
+class _SyntheticKind(RecordsKind, ABC):
+    """Records that are made up, to answer a workload nearly as the real ones do."""
+
+    @abstractmethod
+    def kept_counts(self, shown: Mapping[str, Any], kept: Any, size: int) -> NDArray[np.int64]:
+        """(N,): how many records of each type an answer was that a ledger keeps, beside what was ``shown`` of it."""
+
+    def kept_columns(self, shown: Mapping[str, Any], kept: Any, universe: Universe) -> dict[str, list[Any]]:
+        from dxgeom.universe.reading.record_tables import columns_of_records  # loaded where records are asked for
+
+        return columns_of_records(universe, self.kept_counts(shown, kept, universe.size))
 
     def queries(self, plan: Plan) -> LinearQueries:
         workload: LinearQueries = plan.question.workload

@@ -121,9 +121,11 @@ class TableForm(BaseModel):
     table: list[str] = Field(description="The columns that it is over.")
     shape: list[int]
     divisor: str
-    cells: list[int] | None = Field(description="Whole numbers over the divisor; null where the ledger keeps them.")
-    rmse: float
-    half_width: float
+    cells: list[float] | None = Field(
+        description="Numbers over the divisor, whole but for a model's; null where the ledger keeps them."
+    )
+    rmse: float | None = Field(description="Null where it is not known.")
+    half_width: float | None = Field(description="Of the widest bar of its cells; null where there is no bar.")
 
 
 @final

@@ -63,7 +63,8 @@ def _shown(table: AnswerTable, most: int) -> ShownTable:
     for column in table.before:
         add(_TITLES.get(column, column), [_plain(cell) for cell in table.cells(column)[:rows]])
     if "value" in table.columns:
-        widths = [bar if bar is not None else error for bar, error in zip(bars, errors, strict=True)]
+        unsure = 1.0 if "bar" in table.beside else None  # where nothing is known of errors, no digits are shown off
+        widths = [bar if bar is not None else error or unsure for bar, error in zip(bars, errors, strict=True)]
         add(table.answer, [_value(value, width) for value, width in zip(values, widths, strict=True)])
     if "within" in table.beside:
         add(f"within, {level}", [_parts(parts) for parts in table.cells("within")[:rows]])

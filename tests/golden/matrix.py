@@ -50,6 +50,8 @@ FILES: Final = (
     "tasks, pure, fit logistic",
     "tasks, pure, series",
     "distinct, pure",
+    "adaptive, pure, bars",
+    "adaptive, pure, presence, no bars",
 )
 """One of each kind of question, and of some one whose number of records is private."""
 FAMILIES: Final = ("mwem", "small-database")

@@ -73,6 +73,7 @@ SEARCHED = (
     "changed-queries",
     "kronecker-gaussian",
     "adaptive tables",
+    "adaptive tables on a histogram",
 )
 """Mechanisms whose shape a search in float64 finds."""
 

@@ -111,6 +111,7 @@ def test_every_field_of_the_queries_language_is_changed_once():
 
 TASK_BODIES = [(kind.word, set(kind.body.model_fields)) for kind in task_kinds() if kind.body is not None]
 COUNT = [{"count": "b == 'x'"}]
+CELLS = [{"marginal": "b"}]
 TASKED: list[tuple[str, dict[str, Any], Any]] = [
     ("TaskSyntax.name", {"select": {"best": "b"}}, "other"),
     ("QueriesTaskSyntax.queries", {"queries": COUNT}, [{"count": "b == 'y'"}]),
@@ -126,6 +127,11 @@ TASKED: list[tuple[str, dict[str, Any], Any]] = [
     ("SynthesizeBody.rounds", {"synthesize": {"workload": COUNT}}, 1),
     ("SynthesizeBody.rows", {"synthesize": {"workload": COUNT}}, 5),
     ("SynthesizeBody.estimate", {"synthesize": {"workload": COUNT}}, "mbi"),
+    ("AdaptiveTaskSyntax.adaptive", {"adaptive": {"workload": CELLS}}, {"workload": [{"marginal": "a"}]}),
+    ("AdaptiveBody.workload", {"adaptive": {"workload": CELLS}}, [{"marginal": "a"}]),
+    ("AdaptiveBody.bars", {"adaptive": {"workload": CELLS}}, 0),
+    ("AdaptiveBody.rounds", {"adaptive": {"workload": CELLS}}, 3),
+    ("AdaptiveBody.rows", {"adaptive": {"workload": CELLS}}, 5),
     (
         "SmallDatabaseTaskSyntax.small_database",
         {"small_database": {"workload": COUNT, "rows": 2}},

@@ -56,6 +56,7 @@ from dxgeom.mechanisms.selection.small_databases import small_database
 from dxgeom.mechanisms.selection.top import top_selection
 from dxgeom.mechanisms.synthetic.adaptive import FIRST, adaptive_tables
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
+from dxgeom.mechanisms.synthetic.on_histograms import AdaptiveOnHistogram, tables_of
 from dxgeom.metrics.families import LineMetric, PartitionMetric
 from dxgeom.metrics.verification import verify
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
@@ -623,6 +624,18 @@ CASES["adaptive tables"] = Case(
     wrong=(COUNTS, None, [1, 2], whole_tables([1, 2, 3])),
     loss=lambda answer: float((answer.transcript[0].values[0] - 6) ** 2),
     stated=first_mean_square,
+    draws=800,
+)
+CASES["adaptive tables on a histogram"] = Case(
+    make=lambda: AdaptiveOnHistogram(CASES["adaptive tables"].make()),
+    data=np.array([2, 4, 3, 1]),
+    others=((np.array([2, 3, 3, 2]), RATE), (np.array([2, 2, 3, 3]), 2 * RATE)),
+    view=lambda mechanism, answers, *data: transcript_view(
+        mechanism, answers, *(tables_of(mechanism.inner.queries, np.array(one)) for one in data)
+    ),
+    wrong=WRONG_COUNTS,
+    loss=lambda answer: float((answer.transcript[0].values[0] - 6) ** 2),
+    stated=lambda mechanism, spend: first_mean_square(mechanism.inner, spend),
     draws=800,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from types import MappingProxyType, NoneType
@@ -55,6 +55,8 @@ ROUNDS_PER_ATTRIBUTE: Final = 16
 _LITTLE: Final = Fraction(1, 2**20)
 """Of less than this part of a limit nothing more is measured."""
 MOST_ROUNDS: Final = 10_000
+_MOST_KEPT: Final = 100
+"""Of so many of the widest table the size is reserved; what is longer is stored as long as it fits on the disk."""
 _MOST_ATTRIBUTES: Final = 12
 _STEPS, _LAST_STEPS = 60, 200
 """Of the search for a model, in each round and at the end."""
@@ -275,6 +277,27 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         whole = times.numerator // times.denominator
         return math.isqrt(whole) if self.normal else whole
 
+    def fresh_parts(self, spend: Fraction) -> dict[Limit, Fraction]:
+        """What each table of the fresh measurement may take: what is kept for bars, shared evenly by those that meet a
+        limit."""
+        asked = self.queries.attribute_sets
+        meeting = {limit: sum(limit in self.met(one) for one in asked) for limit in self.limits}
+        return {limit: one * self.bars / max(meeting[limit], 1) for limit, one in self.whole(spend).items()}
+
+    def least_half_widths(self, spend: Fraction, level: float) -> list[float]:
+        """Of a count of each table that was asked for: no bar at this level is less than this, whatever the data.
+
+        Raises: UnsupportedCombination where no part is kept for bars.
+        """
+        if not self.bars:
+            raise UnsupportedCombination("no bar: nothing of the budget is kept for one")
+        parts, none = self.fresh_parts(spend), np.zeros(0, dtype=np.int64)
+        nothing: Costs = MappingProxyType({})
+        return [
+            AdaptiveStep(one, none, self.spread_for(one, parts), None, nothing, nothing, self.normal).half_width(level)
+            for one in self.queries.attribute_sets
+        ]
+
     def noise_of(self, spread: Fraction) -> tuple[NoiseLaw, Fraction]:
         """The law of the noise in one cell, and what it is stretched by, in steps of the lattice."""
         law: NoiseLaw = GaussianNoise(Ellipsoid(np.eye(1))) if self.normal else LaplaceNoise(np.ones(1))
@@ -306,10 +329,12 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         return decoded_answer(stored, self.queries, normal=self.normal)
 
     def answer_bytes(self, spend: Fraction) -> int:
-        """Every table that may be measured, in each round, and the model's own; 16 bytes for a number in text."""
-        widest = max(map(self.cells, self.candidates))
-        steps = len(self.queries.sizes) + self.most_rounds + 2 * len(self.candidates)
-        return 16 * widest * min(steps, 10_000) + 4096 * steps + 40 * self.queries.count
+        """Every table once in the model, the widest in every round, and what was asked for; 12 bytes for a number in
+        text."""
+        cells = list(map(self.cells, self.candidates))
+        steps = len(self.queries.sizes) + self.most_rounds + len(self.queries.attribute_sets)
+        widest = max(cells) * min(self.most_rounds, _MOST_KEPT)
+        return 12 * (sum(cells) + widest + self.queries.count) + 1024 * len(self.limits) * steps
 
 
 @final
@@ -319,7 +344,7 @@ class _Rounds:
     def __init__(
         self, mechanism: AdaptiveMechanism, data: CountedTables, spend: Fraction, randomness: Randomness
     ) -> None:
-        self._of, self._data, self._randomness = mechanism, data, randomness
+        self._of, self._data, self._spend, self._randomness = mechanism, data, spend, randomness
         self._account = VectorAccount(mechanism.whole(spend))
         whole = mechanism.whole(spend)
         self._reserved = {limit: one * mechanism.bars for limit, one in whole.items()}
@@ -366,7 +391,9 @@ class _Rounds:
         spread = own.spread_for(axes, rest)
         self._steps.append(self._measured(axes, spread, pick.rate, MappingProxyType(dict(pick.costs))))
         self._model = self._fitted(_STEPS, self._model)
-        return float(np.abs(self._model.table(axes) - before).sum()) > self._expected(axes, spread)
+        moved = float(np.nan_to_num(np.abs(self._model.table(axes) - before).sum(), posinf=_MOST_SCORE))
+        self._steps[-1] = replace(self._steps[-1], moved=moved)
+        return moved > self._expected(axes, spread)
 
     def _expected(self, axes: Axes, spread: Fraction) -> float:
         """What noise alone adds up to over a table, in size."""
@@ -425,12 +452,11 @@ class _Rounds:
 
     def _fresh(self) -> tuple[AdaptiveStep, ...]:
         """Every table that was asked for, once more, with what was reserved; shared evenly by those that each meets."""
-        own, asked = self._of, self._of.queries.attribute_sets
+        own = self._of
         if not own.bars:
             return ()
-        meeting = {limit: sum(limit in own.met(one) for one in asked) for limit in own.limits}
-        parts = {limit: self._reserved[limit] / max(number, 1) for limit, number in meeting.items()}
-        nothing: Costs = MappingProxyType({})
+        parts, nothing = own.fresh_parts(self._spend), MappingProxyType[Limit, Fraction]({})
+        asked = own.queries.attribute_sets
         return tuple(self._measured(one, own.spread_for(one, parts), None, nothing) for one in asked)
 
 

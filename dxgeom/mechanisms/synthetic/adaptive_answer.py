@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import WHOLE, require
-from dxgeom.errors import UnsupportedCombination, WrongArgument
+from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.table_mechanism import packed, unpacked
 from dxgeom.mechanisms.selection.selections import nats_of
-from dxgeom.mechanisms.synthetic.synthetic import whole_counts
+from dxgeom.mechanisms.synthetic.synthetic import MOST_WHOLE
 from dxgeom.mechanisms.synthetic.table_model import Axes, TableModel
 from dxgeom.mechanisms.synthetic.vector_account import Costs, Limit
 from dxgeom.numeric.sealed import Closed, cached_property
@@ -35,7 +35,8 @@ class AdaptiveStep(Closed):
     ``steps`` (cells,): its counts with noise, times :data:`FINENESS`. ``spread``: of the noise in counts, a deviation
     where it is normal, else a Laplace scale. ``rate``: of the selection, for each count that moves, None where nothing
     was selected. ``selecting``, ``measuring``: what was paid of each limit, before either was drawn. ``normal``: which
-    noise it has.
+    noise it has. ``moved``: by how many records in all, over the cells of this table, it moved the model; None where
+    that was not kept, and of what the model is not fitted to.
     """
 
     axes: Axes
@@ -45,6 +46,7 @@ class AdaptiveStep(Closed):
     selecting: Costs
     measuring: Costs
     normal: bool
+    moved: float | None = None
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -99,13 +101,16 @@ class AdaptiveTables(Closed):
 
     def whole_histogram(self, records: int | None = None) -> NDArray[np.int64]:
         """Whole counts of the model's cells, flat, each within 1 of it; their sum is ``records``, or its rounded
-        total. Raises: WrongArgument unless ``records`` is a whole number, 0 or more."""
+        total. So are sums of cells in a row, as those of the first attribute's values: running totals are rounded.
+
+        Raises: WrongArgument unless ``records`` is a whole number, 0 or more; TooLarge beyond 2⁵⁰.
+        """
         advice = "give a whole number, 0 or more, or leave it out"
         require(records, (*WHOLE, NoneType), "records", advice)
         if records is not None and records < 0:
             raise WrongArgument(f"'records' is not below 0, found {records}: {advice}")
         number = round(self.model.total) if records is None else int(records)
-        return whole_counts(self.model.distribution.ravel(), number)
+        return spread_evenly(self.model.distribution.ravel(), number)
 
     def as_dict(self) -> dict[str, Any]:
         """The tables, with the labels of each cell and half-widths at 95 %, and what was measured at which cost, ready
@@ -119,9 +124,12 @@ class AdaptiveTables(Closed):
                 for place, (name, own, width) in enumerate(zip(self.queries.names, self.tables, widths, strict=True))
             ],
             "bars": "by a fresh measurement" if self.fresh else _NO_BAR,
-            "measured": list(map(self._told, self.transcript)),
-            "fresh": list(map(self._told, self.fresh)),
+            **self.told_of_steps(),
         }
+
+    def told_of_steps(self) -> dict[str, list[dict[str, Any]]]:
+        """What was measured, at which cost, ready for JSON."""
+        return {"measured": list(map(self._told, self.transcript)), "fresh": list(map(self._told, self.fresh))}
 
     def _told(self, one: AdaptiveStep) -> dict[str, Any]:
         titles = self.queries.column_titles
@@ -131,11 +139,25 @@ class AdaptiveTables(Closed):
             "noise": "normal" if one.normal else "Laplace",
             "spread": str(one.spread),
             "selected": one.rate is not None,
+            **({} if one.moved is None else {"moved": one.moved}),
             "costs": {
                 step: {"presence" if limit is None else titles[limit]: str(cost) for limit, cost in costs.items()}
                 for step, costs in each.items()
             },
         }
+
+
+def spread_evenly(distribution: NDArray[np.float64], records: int) -> NDArray[np.int64]:
+    """(cells,): so many records, such that each running total is the distribution's, rounded: no cell, and no sum of
+    neighbouring ones, is off by 1 or more.
+
+    Where cells hold far less than a record each, largest remainders would leave out all but the fullest ones.
+    """
+    if records > MOST_WHOLE:
+        raise TooLarge(f"a histogram of more than {MOST_WHOLE:,} records is not rounded to whole numbers")
+    totals = np.floor(np.cumsum(distribution) * records + 0.5)
+    totals[-1] = records
+    return np.diff(np.minimum(totals, records), prepend=0).astype(np.int64)
 
 
 def kept_answer(answer: AdaptiveTables) -> dict[str, Any]:
@@ -151,32 +173,30 @@ def kept_answer(answer: AdaptiveTables) -> dict[str, Any]:
     }
 
 
+def kept_model(stored: Mapping[str, Any], sizes: tuple[int, ...]) -> TableModel:
+    """The model of an answer that was kept; ``sizes``: of its histogram."""
+    parameters = {tuple(axes): unpacked(own).view(np.float64) for axes, own in stored["parameters"]}
+    return TableModel(sizes, MappingProxyType(parameters), float(stored["total"]))
+
+
 def decoded_answer(stored: Mapping[str, Any], queries: MarginalQueries, *, normal: bool) -> AdaptiveTables:
     """The answer that was kept."""
-    parameters = {tuple(axes): unpacked(own).view(np.float64) for axes, own in stored["parameters"]}
-    model = TableModel(queries.sizes, MappingProxyType(parameters), stored["total"])
+    model = kept_model(stored, queries.sizes)
     transcript, fresh = (tuple(_step_of(one, normal) for one in stored[part]) for part in ("transcript", "fresh"))
     return AdaptiveTables(queries, model, transcript, fresh)
 
 
 def _kept_step(one: AdaptiveStep) -> list[Any]:
     rate = None if one.rate is None else str(one.rate)
-    return [
-        [*one.axes],
-        packed(one.steps),
-        str(one.spread),
-        rate,
-        _kept_costs(one.selecting),
-        _kept_costs(one.measuring),
-    ]
+    costs = _kept_costs(one.selecting), _kept_costs(one.measuring)
+    return [[*one.axes], packed(one.steps), str(one.spread), rate, *costs, *([] if one.moved is None else [one.moved])]
 
 
 def _step_of(stored: Sequence[Any], normal: bool) -> AdaptiveStep:
-    axes, steps, spread, rate, selecting, measuring = stored
+    axes, steps, spread, rate, selecting, measuring, *moved = stored
     known = None if rate is None else Fraction(rate)
-    return AdaptiveStep(
-        tuple(axes), unpacked(steps), Fraction(spread), known, _costs_of(selecting), _costs_of(measuring), normal
-    )
+    costs = _costs_of(selecting), _costs_of(measuring)
+    return AdaptiveStep(tuple(axes), unpacked(steps), Fraction(spread), known, *costs, normal, *map(float, moved))
 
 
 def _kept_costs(costs: Costs) -> list[list[Any]]:

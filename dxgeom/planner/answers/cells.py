@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from dxgeom.numeric.columns import Column, Columns, plain_columns
 
 EVERYBODY: Final = "all records"
+NO_BAR: Final = "no bar"
+"""What stands beside a count whose error nothing is known of."""
 _LABEL: Final = "label"
 _AT_ONCE: Final = 1 << 18
 """About so many cells are laid out at a time."""
@@ -25,7 +27,8 @@ class CellTable:
     """One table: the ``titles`` of the columns that it is over, and of each the values that it can have, in ``words``.
 
     ``values`` (cells,): the counts, the last column's values the fastest; each is at most ``half_width`` off with the
-    probability that is said beside it, and ``rmse`` off in the root of the mean square. ``estimate`` (cells,): what
+    probability that is said beside it, and ``rmse`` off in the root of the mean square. A half-width is one for all, or
+    (cells,), or None where there is no bar; the other is None where it is not known. ``estimate`` (cells,): what
     they are estimated to be, where that was asked for; ``most``: what no count is larger than. ``called``: the words
     that readers see, where any of them is another.
     """
@@ -33,8 +36,8 @@ class CellTable:
     titles: tuple[str, ...]
     words: tuple[Sequence[str], ...] = field(repr=False)
     values: NDArray[np.float64] = field(repr=False)
-    half_width: float
-    rmse: float
+    half_width: float | NDArray[np.float64] | None
+    rmse: float | None
     estimate: NDArray[np.float64] | None = field(default=None, repr=False)
     most: float = math.inf
     called: tuple[Sequence[str], ...] = field(default=(), repr=False)
@@ -56,10 +59,13 @@ class CellTable:
         return np.indices(shape).reshape(len(shape), math.prod(shape))
 
     @property
-    def bars(self) -> dict[str, NDArray[np.float64]]:
+    def bars(self) -> dict[str, NDArray[Any]]:
         """The counts with the ends of their intervals, and their errors."""
+        if self.half_width is None:
+            return {"value": self.values, "bar": np.full(len(self.values), NO_BAR)}
         low, high = self.values - self.half_width, self.values + self.half_width
-        bars = {"value": self.values, "low": low, "high": high, "rmse": np.full(len(self.values), self.rmse)}
+        bars = {"value": self.values, "low": low, "high": high}
+        bars |= {} if self.rmse is None else {"rmse": np.full(len(self.values), self.rmse)}
         if self.estimate is None:
             return bars
         ends = {f"estimate_{end}": np.clip(bars[end], 0.0, self.most) for end in ("low", "high")}

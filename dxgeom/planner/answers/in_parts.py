@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dxgeom.universe.labels import PolicyLabels
 
 _LEFT_TO_ROUNDING: Final = 1e-3
-_MOST_CELLS: Final = 100_000
+MOST_CELLS: Final = 100_000
 """The cells of more are not written out: they are kept in the ledger, and here as arrays."""
 _MOST_BOXES: Final = 20_000
 """Likewise boxes."""
@@ -92,15 +92,32 @@ class AnswersInParts(ShownAnswers, ABC, Generic[Asked, Answered]):
         return np.asarray(np.sqrt(self.mechanism.variances) * (factor / float(self.spent) + rounding) * self.slack)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class MarginalAnswers(AnswersInParts[MarginalQueries, NoisyTables]):
-    """Whole tables of counts, as whole numbers over divisors."""
+class CellAnswers(ShownAnswers, ABC):
+    """Counts in the cells of whole tables, in whatever way they were made."""
 
     never_joint = "intervals of whole tables are each cell's own: leave joint out"
     no_numbers = Unknown(
         "whole tables have numbers for each of their cells", "take release['age, sex'], or to_arrow('age, sex')"
     )
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def queries(self) -> MarginalQueries:
+            """What was asked."""
+
+    @abstractmethod
+    def counts(self, place: int) -> NDArray[np.float64]:
+        """(cells,): the private counts of the table at a place."""
+
+    @abstractmethod
+    def errors(self, level: float) -> Sequence[tuple[float | NDArray[np.float64] | None, float | None]]:
+        """(tables,): how far off each count is at most with this probability, and in the root of the mean square."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each table is called."""
+        return self.queries.names
 
     @property
     def by_name(self) -> Mapping[str, NDArray[np.float64]]:
@@ -113,27 +130,35 @@ class MarginalAnswers(AnswersInParts[MarginalQueries, NoisyTables]):
         Raises: UnsupportedCombination for an unknown table.
         """
         place = self.queries.table(name)
-        return self.exact.counts(place).reshape(self.queries.shapes[place])
+        return self.counts(place).reshape(self.queries.shapes[place])
+
+    @cached_property
+    def words(self) -> dict[str, Sequence[str]]:
+        """The values of each column, in words."""
+        return {title: one.words for title, one in zip(self.queries.column_titles, self.queries.columns, strict=True)}
 
     def cells(self, level: float = 0.95, labels: PolicyLabels | None = None) -> list[CellTable]:
         """Every table with the values of its columns in words, and what ``labels`` call these."""
-        words = {title: one.words for title, one in zip(self.queries.column_titles, self.queries.columns, strict=True)}
+        words = self.words
         called = {} if labels is None else {title: labels.values_of(title, own) for title, own in words.items()}
         labelled = {title for title, own in called.items() if own != words[title]}
-        each = zip(self.queries.attribute_sets, self.half_widths(level).tolist(), self.rmse.tolist(), strict=True)
+        each = zip(self.queries.attribute_sets, self.errors(level), strict=True)
         return [
             CellTable(
                 self.queries.titles(place),
                 tuple(self.queries.columns[axis].words for axis in own),
-                self.exact.counts(place),
+                self.counts(place),
                 width,
                 error,
                 called=tuple(called[title] for title in self.queries.titles(place))
                 if labelled & {*self.queries.titles(place)}
                 else (),
             )
-            for place, (own, width, error) in enumerate(each)
+            for place, (own, (width, error)) in enumerate(each)
         ]
+
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        return self.whole(level, query, joint=joint)  # columns may be called as people please
 
     def whole(
         self,
@@ -165,6 +190,18 @@ class MarginalAnswers(AnswersInParts[MarginalQueries, NoisyTables]):
         self.require_joint(joint=joint)
         return rows_of(self.cells(level, labels))
 
+
+@final
+@dataclass(frozen=True, eq=False)
+class MarginalAnswers(CellAnswers, AnswersInParts[MarginalQueries, NoisyTables]):
+    """Whole tables of counts, as whole numbers over divisors."""
+
+    def counts(self, place: int) -> NDArray[np.float64]:
+        return self.exact.counts(place)
+
+    def errors(self, level: float) -> Sequence[tuple[float, float]]:
+        return list(zip(self.half_widths(level).tolist(), self.rmse.tolist(), strict=True))
+
     def estimated(self, plan_fingerprint: str, wish: EstimateWish) -> TableEstimate:
         from dxgeom.planner.estimates.tables import estimate_of_tables  # and a solver with it
 
@@ -176,14 +213,14 @@ class MarginalAnswers(AnswersInParts[MarginalQueries, NoisyTables]):
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         self.require_joint(joint=joint)
-        titles = self.queries.column_titles if self.queries.count <= _MOST_CELLS else ()
+        titles = self.queries.column_titles if self.queries.count <= MOST_CELLS else ()
         values = {title: list(one.words) for title, one in zip(titles, self.queries.columns, strict=False)}
         return {"tables": self.as_dicts(level), "values": values, "level": float(level)}
 
     def as_dicts(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Every table ready for JSON: its cells as whole numbers over one divisor, None where there are more than
         100,000 in all, which the ledger keeps."""
-        listed = self.queries.count <= _MOST_CELLS
+        listed = self.queries.count <= MOST_CELLS
         widths, errors = self.half_widths(level).tolist(), self.rmse.tolist()
         return [
             {

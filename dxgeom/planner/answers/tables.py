@@ -17,10 +17,12 @@ import numpy as np
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.numeric.columns import plain_columns
-from dxgeom.planner.answers.cells import EVERYBODY, CellTable, joined, rows_of, with_label
+from dxgeom.planner.answers.cells import EVERYBODY, NO_BAR, CellTable, joined, rows_of, with_label
 from dxgeom.universe.wording import did_you_mean, shown
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from dxgeom.universe.labels import PolicyLabels
     from dxgeom.universe.workloads.groups import AnswerOrigin
 
@@ -314,30 +316,48 @@ def _cell_tables(document: Json) -> Iterator[CellTable]:
             counts = np.array([count / int(one["divisor"]) for count in one["cells"]], dtype=np.float64)
             labels = tuple(called.get(title, own) for title, own in zip(one["table"], words, strict=True))
             labels = labels if called.keys() & {*one["table"]} else ()
-            width, error = float(one["half_width"]), float(one["rmse"])
+            width, error = _width(one), None if one["rmse"] is None else float(one["rmse"])
             yield CellTable((*one["table"],), words, counts, width, error, called=labels)
+
+
+def _width(table: Json) -> float | NDArray[np.float64] | None:
+    """How far off each cell is: one number for all, one for each, or nothing known."""
+    if table.get("half_widths") is not None:
+        return np.array(table["half_widths"], dtype=np.float64)
+    return None if table["half_width"] is None else float(table["half_width"])
 
 
 def _cross_tables(document: Json) -> Iterator[AnswerTable]:
     level = float(document["level"])
     return (
-        AnswerTable(", ".join(one.titles), one.columns, "count", level, labels=one.labels if one.called else [])
+        AnswerTable(
+            ", ".join(one.titles),
+            one.columns,
+            "count",
+            level,
+            beside=("bar",) if one.half_width is None else (),
+            labels=one.labels if one.called else [],
+        )
         for one in _cell_tables(document)
     )
 
 
 def _summary(document: Json) -> AnswerTable:
-    """A row for each table: how many cells, and their error."""
+    """A row for each table: how many cells, and their error; of cells with bars of their own the widest."""
     tables = document["tables"]
-    widths = [float(one["half_width"]) for one in tables]
     columns: Listed = {
         "name": [", ".join(one["table"]) or EVERYBODY for one in tables],
         "cells": [math.prod(one["shape"]) for one in tables],
-        "low": [-width for width in widths],
-        "high": widths,
-        "rmse": [float(one["rmse"]) for one in tables],
     }
-    return AnswerTable("table", columns, "count", float(document["level"]), before=("cells",))
+    known = [None if one["half_width"] is None else float(one["half_width"]) for one in tables]
+    if None in known:
+        columns["bar"] = [NO_BAR] * len(tables)
+    else:
+        columns |= {"low": [-width for width in known if width is not None], "high": known}
+    if all(one["rmse"] is not None for one in tables):
+        columns["rmse"] = [float(one["rmse"]) for one in tables]
+    beside = ("bar",) if "bar" in columns else ()
+    return AnswerTable("table", columns, "count", float(document["level"]), before=("cells",), beside=beside)
 
 
 def _boxes(document: Json) -> Iterator[AnswerTable]:

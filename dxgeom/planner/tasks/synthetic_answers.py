@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -93,6 +93,11 @@ class SyntheticAnswers(ShownAnswers):
         if self.queries.universe is None:
             raise UnsupportedCombination("these queries do not know what the records are: load them for a policy")
         return columns_of_records(self.queries.universe, self.counts)
+
+    @property
+    def record_batches(self) -> Iterator[dict[str, list[Any]]]:
+        """The same, in parts; here in one."""
+        yield self.record_columns
 
     def records_to_arrow(self) -> Any:
         """The synthetic records as a ``pyarrow.Table``."""

@@ -28,13 +28,18 @@ QUERIES_FORM: Final[dict[str, Any]] = {"type": "array", "minItems": 1}
 """A list of queries, as the file's own."""
 
 
-def _share(value: Any) -> Fraction:
+def part_of_one(value: Any) -> Fraction | None:
+    """A part of a whole, such as 1/4 or 0.25, exactly; None for what is none."""
     over, stroke, under = (str(value) if isinstance(value, str) else "").partition("/")
     try:
-        share = exact(over.strip()) / (exact(under.strip()) if stroke else 1)
+        return exact(over.strip()) / (exact(under.strip()) if stroke else 1)
     except (NotANumber, ZeroDivisionError):
-        share = Fraction(0)
-    if not 0 < share <= 1:
+        return None
+
+
+def _share(value: Any) -> Fraction:
+    share = part_of_one(value)
+    if share is None or not 0 < share <= 1:
         what = "a share lies between 0 and 1: it is the task's part of the spend"
         raise PydanticCustomError("DX231", "{what}", {"what": what, "advice": "write 1/4 or 0.25"})
     return share

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,20 @@ def columns_of_records(universe: Universe, counts: NDArray[np.int64]) -> dict[st
     return {attribute.name: _cells(attribute, np.asarray(own)) for attribute, own in each}
 
 
+def cells_of_words(universe: Universe, title: str, words: Sequence[str]) -> list[Any]:
+    """What cells say of the values of a column that has these words: as above where it is that of an attribute, whose
+    values are all told apart; else the words."""
+    own = next((one for one in universe.attributes if one.name == title and one.size == len(words)), None)
+    return list(words) if own is None else _told(own)
+
+
 def _cells(attribute: Attribute, codes: NDArray[Any]) -> list[Any]:
-    told = [*_cells_of_values(attribute), *([None] if attribute.missing is not None else [])]
+    told = _told(attribute)
     return [told[code] for code in codes.tolist()]
+
+
+def _told(attribute: Attribute) -> list[Any]:
+    return [*_cells_of_values(attribute), *([None] if attribute.missing is not None else [])]
 
 
 def _cells_of_values(attribute: Attribute) -> list[Any]:

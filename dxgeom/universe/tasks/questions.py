@@ -10,6 +10,7 @@ from typing import ClassVar, final
 from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
 class AskedTask(ABC):
@@ -97,6 +98,26 @@ class SynthesisTask(AskedTask):
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest("synthesize", self.workload.fingerprint, self.rounds, self.rows, self.estimate)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AdaptiveTask(AskedTask):
+    """Whole tables by one model that follows the data, and records that are made of it.
+
+    ``bars``: the part of the budget that is kept for bars of error, 0 for none. ``rounds``: how many at most, None to
+    have them chosen. ``rows``: how many records are written, None for as many as the model counts.
+    """
+
+    word = "adaptive"
+    workload: MarginalQueries
+    bars: Fraction
+    rounds: int | None = None
+    rows: int | None = None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return canonical_digest("adaptive", self.workload.fingerprint, self.bars, self.rounds, self.rows)
 
 
 @final

@@ -50,7 +50,7 @@ FOR_ONE_SPEND = {
     *("banded Laplace", "privacy first", "ladder", "composed", "planar Laplace", "staircase", "layered line"),
 }
 """Mechanisms that answer about one secret, which are asked of policies below."""
-SINCE = {"toeplitz-gaussian", "adaptive tables"}
+SINCE = {"toeplitz-gaussian", "adaptive tables", "adaptive tables on a histogram"}
 """Younger than what was recorded."""
 MECHANISMS = {name: ACCOUNTS.get(name, "line") for name in CASES if name not in FOR_ONE_SPEND | SINCE}
 """The ledger of each mechanism: one for each account."""

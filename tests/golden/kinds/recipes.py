@@ -118,6 +118,7 @@ def recipes() -> Iterator[tuple[str, Recipe]]:
     yield from _quantiles()
     yield from _tasks()
     yield from _distinct()
+    yield from _adaptive()
 
 
 def linear(asked: Any, **options: Any) -> Callable[[dx.Policy], Any]:
@@ -371,6 +372,16 @@ def _distinct() -> Iterator[tuple[str, Recipe]]:
     for variant in VARIANTS:
         make = linear({"tasks": [task]}, spend="1/2")
         yield f"distinct, {variant}", Recipe(make, lambda variant=variant: mixed_policy(variant))
+
+
+def _adaptive() -> Iterator[tuple[str, Recipe]]:
+    """Tables that follow the data; people who are spread over their rows have none."""
+    tables = [{"marginals": {"ways": 1, "of": ["sex", "ward"]}}, {"marginal": ["sex", "ward"]}]
+    for variant in VARIANTS:
+        for how, bars in (("bars", {}), ("no bars", {"bars": 0, "rows": 30})):
+            task = {"name": "one", "adaptive": {"workload": tables, "rounds": 2, **bars}}
+            make = linear({"tasks": [task]}, spend="1/2")
+            yield f"adaptive, {variant}, {how}", Recipe(make, lambda variant=variant: mixed_policy(variant))
 
 
 def _tasks() -> Iterator[tuple[str, Recipe]]:
