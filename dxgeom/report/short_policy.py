@@ -217,6 +217,8 @@ def _closing(policy: Policy, review: Review) -> Iterator[Block]:
     seldom = "" if policy.privacy == PURE else " One time in a million odds move farther."
     yield Paragraph(f"Anybody may know everybody else. {public}{seldom}")
     yield Paragraph(people_words(policy.universe.reading.people))
+    if review.known is not None:
+        yield Paragraph(f"▲ Known: {'; '.join(review.known.counts)}. {review.known.sentences}")
     for said in _warnings(review):
         yield Paragraph(f"▲ {said}")
     yield Paragraph(f"The file is right: {counted(review.size, 'possible record')}. More: --all")

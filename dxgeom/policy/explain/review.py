@@ -15,6 +15,7 @@ from dxgeom.metrics.data_set import DataSet
 from dxgeom.metrics.diameters import closed_form
 from dxgeom.metrics.metric import Metric, MetricCertificate
 from dxgeom.numeric.rounding import round_down, round_up
+from dxgeom.policy.explain.informed import Informed, ceiling_of, informed_of
 from dxgeom.policy.explain.sentences import OBSERVER, PeopleReview, belief, people_review, sentence
 from dxgeom.policy.explain.telling import CurvePoint, Telling, curve_in_words
 from dxgeom.policy.explain.tightening import (
@@ -240,6 +241,7 @@ class Review:
     """Pure data: sizes, distances, certificate, sentences, and everything that must not stay silent.
 
     ``doubts``: rules that hide nothing, and values that are probably not meant so.
+    ``known``: what whoever knows the public counts may learn, None where none are listed.
     ``curve``: of concentrated privacy, what is told at once, twice and four times the smallest distance of a rule.
     """
 
@@ -260,6 +262,7 @@ class Review:
     curve: tuple[CurvePoint, ...] = ()
     doubts: tuple[str, ...] = ()
     number_is_public: bool = False
+    known: Informed | None = None
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -304,6 +307,7 @@ class Review:
         return [
             *self.people.lines,
             OBSERVER,
+            *([] if self.known is None else self.known.lines()),
             self.data_set or UNNAMED_DATA,
             *curve_in_words(self.curve),
             *(f"Read: {one}." for one in self.read),
@@ -337,6 +341,7 @@ class Review:
             **self.people.as_dict(),
             **public_number_in_words(self.number_is_public),
             "observer": OBSERVER,
+            **({} if self.known is None else {"known": self.known.as_dict()}),
             **({"data_set": self.data_set} if self.data_set else {}),
             **({"read": list(self.read)} if self.read else {}),
             **({"missing": [one.as_dict() for one in self.missing]} if self.missing else {}),
@@ -387,6 +392,7 @@ def review(
             *doubts_of_values(policy.universe.attributes),
         ),
         number_is_public=policy.universe.absent is None,
+        known=informed_of(policy, parts, metric),
     )
 
 
@@ -404,7 +410,7 @@ def _reviewed(
     placed: Mapping[str, tuple[Attribute, Metric]],
     examined: Mapping[str, AttributeExamination],
 ) -> tuple[RuleReview, ...]:
-    ceiling = _ceiling(policy.rules)
+    ceiling = ceiling_of(policy.rules)
     return tuple(
         RuleReview(
             rule.line,
@@ -427,13 +433,6 @@ def _nearest(policy: ResolvedPolicy) -> Fraction:
     stated = [rule.syntax.epsilon for rule in policy.rules if rule.syntax.epsilon is not None]
     stated += [Fraction(bound.extremes[0]) for rule in policy.rules for _, bound in rule.bounds]
     return min((one for one in stated if one > 0), default=Fraction(1))
-
-
-def _ceiling(rules: Sequence[ResolvedRule]) -> Fraction | None:
-    """The least of what is stated for all pairs of records at once, directly or by way of absence."""
-    ceilings = [rule.everything for rule in rules if rule.everything is not None]
-    ceilings += [2 * rule.presence for rule in rules if rule.presence is not None]
-    return min(ceilings, default=None)
 
 
 def _rule_lines(rule: RuleReview) -> list[str]:

@@ -66,6 +66,11 @@ CODES: Final[dict[str, str]] = {
     "DX182": "an example of a date that is no way to write one, or two that read a cell differently",
     "DX183": "words, units or missing words that do not fit the attribute, or would mean two things",
     "DX184": "a column whose rows are left out, and that an attribute reads",
+    # what is public
+    "DX190": "a known count that is stated in no way, or in more than one",
+    "DX191": "a known count of an attribute that does not exist, or is named twice, or of too many combinations",
+    "DX192": "known numbers that lack a combination, have one twice, are no counts, or contradict each other",
+    "DX193": "known counts where people may have many rows",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",
