@@ -11,7 +11,7 @@ their number was told.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -23,6 +23,7 @@ from dxgeom.ledger.book import KeptAccount
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.history import History
 from dxgeom.old_names import OldName
+from dxgeom.policy.explain.informed import CROSSING, TWO
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE, Privacy
@@ -56,6 +57,42 @@ class AttributeLoss:
 
 @final
 @dataclass(frozen=True)
+class KnownLoss:
+    """The loss about any two records that the counts tell apart; the others' is that of everybody.
+
+    ``two``: for whoever is unsure of one person and one more; ``separate``: for whoever judges all people separately,
+    None where the counts cross and nothing bounds it. Both *rounded up*. ``by_class``: worked out inside the classes of
+    the counts, where all releases are of this policy's distances; else from the largest loss of any two records.
+    """
+
+    counts: tuple[str, ...]
+    two: float
+    separate: float | None
+    by_class: bool
+
+    def lines(self, odds: Callable[[float], str]) -> list[str]:
+        """For a reader. Args: ``odds``: a loss in words."""
+        how = "" if self.by_class else " (bounds from above)"
+        separate = CROSSING if self.separate is None else odds(self.separate)
+        return [
+            f"for whoever knows {'; '.join(self.counts)}: records that are counted apart{how}",
+            f"  unsure of one person and one more: {odds(self.two)}",
+            f"  judging all people separately: {separate}",
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, ready for JSON; infinite figures are written "inf"."""
+        separate = None if self.separate is None else _jsonable(self.separate)
+        return {
+            "counts": list(self.counts),
+            "unsure_of_two": _jsonable(self.two),
+            "judging_all_separately": separate,
+            "by_class": self.by_class,
+        }
+
+
+@final
+@dataclass(frozen=True)
 class DisclosedLoss:
     """What a ledger's releases may have told about a policy's pairs.
 
@@ -65,7 +102,8 @@ class DisclosedLoss:
     ``of_any``: about any two records. ``of_presence``: about whether somebody has a record; None where the policy does
     not hide that. ``privacy``: what the ledger counts, and these figures are distances of. ``people``: what it means
     for people with many rows, in sentences; empty where none is said to have. ``curve``: over the policy's distances,
-    where all releases were under it; a sum of ε says little of very many.
+    where all releases were under it; a sum of ε says little of very many. ``known``: for whoever knows the counts that
+    the policy lists as public, None where it lists none.
     """
 
     policy: str
@@ -78,6 +116,7 @@ class DisclosedLoss:
     privacy: Privacy = PURE
     people: tuple[str, ...] = ()
     curve: LossCurve | None = None
+    known: KnownLoss | None = None
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -103,6 +142,7 @@ class DisclosedLoss:
                 if self.of_presence is None
                 else ["", "whether somebody has a record", f"  {self._odds(self.of_presence)}"]
             ),
+            *([] if self.known is None else ["", *self.known.lines(self._odds)]),
             *([] if self._shown is None else ["", *self._shown.lines()]),
             "",
             *([] if self.exact else [_ROWS]),
@@ -131,6 +171,7 @@ class DisclosedLoss:
             "presence": self.of_presence,
             **({} if self.privacy == PURE else {"privacy": self.privacy}),
             **({"people": list(self.people)} if self.people else {}),
+            **({} if self.known is None else {"known": self.known.as_dict()}),
             **({} if self._shown is None else {"curve": self._shown.as_dict()}),
         }
 
@@ -224,6 +265,7 @@ def disclosed_loss(
         history.privacy_measure.name,
         people_in_words(people, rows, [one for one, _ in released]),
         curve,
+        known_loss(policy, released, _up(widest), _up),
     )
 
 
@@ -337,3 +379,33 @@ def people_in_words(people: People | None, unbounded: Sequence[str], released: S
             "rows, and told a part of that of every row that counts."
         ]
     return tuple(said)
+
+
+def known_loss(
+    policy: Policy, released: Sequence[tuple[Policy, Fraction]], widest: float, up: Callable[[float], float]
+) -> KnownLoss | None:
+    """The loss for whoever knows the policy's public counts.
+
+    Definition: the closed form on Σ_k s_k·d_k, which is s·d where every d_k is the policy's own. Args: ``released``:
+    the policies and what was spent under each; ``widest``: the loss about any two records.
+    """
+    known, informed = policy.resolved.known, policy.informed
+    if known is None or informed is None:
+        return None
+    if all(one.fingerprint == policy.fingerprint or one.meaning == policy.meaning for one, _ in released):
+        spent = float(sum((spend for _, spend in released), Fraction(0)))
+        two = up(_times(spent, informed.two))
+        separate = None if informed.separate is None else up(_times(spent, informed.separate))
+        return KnownLoss(informed.counts, two, separate, True)
+    if known.classes.count == 1:
+        return KnownLoss(informed.counts, 0.0, 0.0, False)
+    separate = None if informed.separate is None else up(_times(float(known.classes.most_people), widest))
+    return KnownLoss(informed.counts, up(TWO * widest), separate, False)
+
+
+def _times(factor: float, amount: float) -> float:
+    return 0.0 if factor == 0 else math.nextafter(factor * amount, math.inf)
+
+
+def _jsonable(figure: float) -> float | str:
+    return "inf" if math.isinf(figure) else figure

@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do no
 
     from dxgeom.policy.explain.explanation import Explanation
     from dxgeom.policy.explain.forms import Form
+    from dxgeom.policy.explain.informed import Informed
     from dxgeom.policy.explain.review import Review
     from dxgeom.policy.explain.two_people import PeopleExplanation
 
@@ -225,6 +226,13 @@ class Policy(Pictured):
             privacy=self.privacy,
         )
 
+    @cached_property
+    def informed(self) -> Informed | None:
+        """What whoever knows the counts that it lists as public may learn; None where it lists none."""
+        from dxgeom.policy.explain.informed import informed_of
+
+        return informed_of(self.resolved, self.parts, self.metric)
+
     def review(self) -> Review:
         """What the policy amounts to, for its author to read before anything is released."""
         from dxgeom.policy.explain.review import review
@@ -248,7 +256,7 @@ class Policy(Pictured):
         """
         from dxgeom.policy.explain.explanation import explain
 
-        return explain(self.file, self.resolved, self.description, self.metric, first, second)
+        return explain(self.file, self.resolved, self.description, self.parts, self.metric, first, second)
 
     def explain_people(self, first: Sequence[Record], second: Sequence[Record]) -> PeopleExplanation:
         """Why two people are as far apart as they are: the cheapest way to carry the one's rows to the other's.

@@ -18,6 +18,7 @@ from dxgeom.document.document import (
     Strong,
     Words,
 )
+from dxgeom.policy.explain.informed import NOT_HELD
 from dxgeom.policy.explain.tightening import NOBODY, Tightening
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.report.facts import Facts
@@ -125,6 +126,18 @@ def exact_questions(facts: Facts) -> tuple[str, ...]:
     return tuple(name for name, variance in zip(facts.plan.queries.names, noise, strict=True) if variance == 0)
 
 
+def _known(facts: Facts) -> Iterator[Row]:
+    """The counts that everybody may know, and after them what whoever knows all of them may learn."""
+    known, informed = facts.policy.resolved.known, facts.review.known
+    if known is None or informed is None:
+        return
+    for one, line in zip(known.counts, known.lines, strict=True):
+        given = "Its numbers are in the policy." if one.numbers is not None else "Listing it gives it away."
+        words = f"{one.words[:1].upper()}{one.words[1:]}"
+        yield words, f"Everybody may know it. {given}", f"The policy, by 'known:' (line {line})."
+    yield "What known counts tell of records", f"{informed.sentences} {NOT_HELD}", "The same."
+
+
 def _rows(facts: Facts) -> Iterator[Row]:
     for one in facts.policy.unprotected:
         allowed = (
@@ -137,6 +150,7 @@ def _rows(facts: Facts) -> Iterator[Row]:
             "It is told exactly whether a record has a value here.",
             f"The policy, by 'missing: public' of {name}. 'missing: {{epsilon: …}}' hides it.",
         )
+    yield from _known(facts)
     for name in exact_questions(facts):
         yield f"The answer to “{name}”", "It is told exactly, without noise.", "The policy hides nothing that it tells."
     if not hides_presence(facts):

@@ -35,6 +35,7 @@ PAGES = [
         "people",
         "plans",
         "policies",
+        "public",
         "quantiles",
     ),
     *("queries", "review", "secrets", "selection", "tasks"),
@@ -207,6 +208,14 @@ def test_the_query_document_shows_queries_that_load(policies):
     rules = "unconnected: allow\nrules: [{change: age, epsilon: 1}]\n"
     policy = dx.parse_policy(f"policy: p\nuniverse: {{attributes: {attributes}}}\n{rules}")
     assert dx.plan(policy.compile(), parse_queries(quantiles, policy)).queries.names == ("median age", "ages")
+
+
+def test_the_document_on_public_counts_says_what_comes_out(in_a_copy, capsys):
+    for code in blocks(GUIDE / "public.md", "python"):
+        exec(compile(code, "public.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "at most 7.39 to 1; whoever judges all people separately, at most 20.1 to 1" in printed
+    assert "judges all people separately: 3, odds at most 20.1 to 1" in printed
 
 
 def test_the_document_on_single_secrets_runs(in_a_copy, capsys):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
@@ -13,6 +13,7 @@ import numpy as np
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.axes import Amount
+from dxgeom.policy.explain.informed import InformedPair, informed_of_pair
 from dxgeom.policy.explain.paths import Hop, RecordStep, listed_path, record_path
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.explain.tightening import NOBODY
@@ -40,7 +41,7 @@ class Explanation:
     ``distance``: exact (``Fraction``), or a float *rounded down* where places or very many values are involved;
     infinite when no chain of rules joins the values of the attributes in ``apart``. ``otherwise``: how far it is by one
     attribute (or group of them) after another, when a rule about all pairs, or the way through the absent record, is
-    shorter. The absent record has no values.
+    shorter. The absent record has no values. ``known``: what whoever knows the public counts may learn.
     """
 
     file: str
@@ -51,6 +52,7 @@ class Explanation:
     apart: tuple[str, ...]
     otherwise: Amount | None
     all_told: Telling
+    known: InformedPair | None = None
 
     def __repr__(self) -> str:
         steps = f"{len(self.hops):,} step{'' if len(self.hops) == 1 else 's'}"
@@ -60,7 +62,8 @@ class Explanation:
         """The explanation for a reader."""
         pairs = ([f"{name}={value}" for name, value in record.items()] for record in (self.first, self.second))
         one, other = (", ".join(words) or NOBODY for words in pairs)
-        return [one, other, "", *self._verdict(), *(f"  {line}" for line in self._steps())]
+        known = [] if self.known is None else ["", *self.known.lines()]
+        return [one, other, "", *self._verdict(), *(f"  {line}" for line in self._steps()), *known]
 
     def _steps(self) -> list[str]:
         """The steps in words; of a long chain its two ends."""
@@ -117,11 +120,18 @@ class Explanation:
                 for hop in self.hops
             ],
             "otherwise": None if self.otherwise is None else float(self.otherwise),
+            **({} if self.known is None else {"known": self.known.as_dict()}),
         }
 
 
 def explain(
-    file: str, policy: ResolvedPolicy, description: MetricDescription, metric: Metric, first: Any, second: Any
+    file: str,
+    policy: ResolvedPolicy,
+    description: MetricDescription,
+    parts: Sequence[Metric],
+    metric: Metric,
+    first: Any,
+    second: Any,
 ) -> Explanation:
     """Explain the distance of two records, given by index or by values; see ``Policy.explain``.
 
@@ -149,7 +159,9 @@ def explain(
         total = hops[0].bound
     distance = _agreed(total, metric, universe, i, j)
     all_told = Telling(policy.privacy, policy.budget)
-    return Explanation(file, records[0], records[1], distance, tuple(hops), apart, otherwise, all_told)
+    free = [place for place, name in enumerate(universe.names) if name not in mentioned]
+    known = informed_of_pair(policy, parts, metric, (i, j), free, float(distance))
+    return Explanation(file, records[0], records[1], distance, tuple(hops), apart, otherwise, all_told, known)
 
 
 def _labels(universe: Universe, codes: list[int] | None, mentioned: tuple[str, ...]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from dxgeom.metrics.combinations import OneMoreMetric
 from dxgeom.metrics.data_set import DataSet
 from dxgeom.metrics.metric import Metric, MetricCertificate
 from dxgeom.numeric.rounding import round_down, round_up
+from dxgeom.policy.explain.informed import Informed, ceiling_of, informed_of
 from dxgeom.policy.explain.over_time import TimeReview, time_review
 from dxgeom.policy.explain.sentences import OBSERVER, PeopleReview, belief, people_review, sentence
 from dxgeom.policy.explain.telling import CurvePoint, Telling, curve_in_words
@@ -229,6 +230,7 @@ class Review:
     """Pure data: sizes, distances, certificate, sentences, and everything that must not stay silent.
 
     ``doubts``: rules that hide nothing, and values that are probably not meant so.
+    ``known``: what whoever knows the public counts may learn, None where none are listed.
     ``curve``: of concentrated privacy, what is told at once, twice and four times the smallest distance of a rule.
     """
 
@@ -250,6 +252,7 @@ class Review:
     doubts: tuple[str, ...] = ()
     number_is_public: bool = False
     time: TimeReview | None = None
+    known: Informed | None = None
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -294,6 +297,7 @@ class Review:
         return [
             *self.people.lines,
             OBSERVER,
+            *([] if self.known is None else self.known.lines()),
             self.data_set or UNNAMED_DATA,
             *(() if self.time is None else self.time.lines()),
             *curve_in_words(self.curve),
@@ -329,6 +333,7 @@ class Review:
             **self.people.as_dict(),
             **public_number_in_words(self.number_is_public),
             "observer": OBSERVER,
+            **({} if self.known is None else {"known": self.known.as_dict()}),
             **({"data_set": self.data_set} if self.data_set else {}),
             **({"read": list(self.read)} if self.read else {}),
             **({"missing": [one.as_dict() for one in self.missing]} if self.missing else {}),
@@ -380,6 +385,7 @@ def review(
         ),
         number_is_public=policy.universe.absent is None,
         time=time_review(policy, parts, _telling(policy)),
+        known=informed_of(policy, parts, metric),
     )
 
 
@@ -397,7 +403,7 @@ def _reviewed(
     placed: Mapping[str, tuple[Attribute, Metric]],
     examined: Mapping[str, AttributeExamination],
 ) -> tuple[RuleReview, ...]:
-    ceiling = _ceiling(policy.rules)
+    ceiling = ceiling_of(policy.rules)
     return tuple(
         RuleReview(
             rule.line,
@@ -420,13 +426,6 @@ def _nearest(policy: ResolvedPolicy) -> Fraction:
     stated = [rule.syntax.epsilon for rule in policy.rules if rule.syntax.epsilon is not None]
     stated += [Fraction(bound.extremes[0]) for rule in policy.rules for _, bound in rule.bounds]
     return min((one for one in stated if one > 0), default=Fraction(1))
-
-
-def _ceiling(rules: Sequence[ResolvedRule]) -> Fraction | None:
-    """The least of what is stated for all pairs of records at once, directly or by way of absence."""
-    ceilings = [rule.everything for rule in rules if rule.everything is not None]
-    ceilings += [2 * rule.presence for rule in rules if rule.presence is not None]
-    return min(ceilings, default=None)
 
 
 def _rule_lines(rule: RuleReview) -> list[str]:

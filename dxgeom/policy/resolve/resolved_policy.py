@@ -28,6 +28,7 @@ from dxgeom.policy.resolve.attributes import (
     resolve_attributes,
 )
 from dxgeom.policy.resolve.cells import stated_form, stated_ignored, with_cell_rules
+from dxgeom.policy.resolve.known import stated_counts
 from dxgeom.policy.resolve.labels import check_labels
 from dxgeom.policy.resolve.rules import ResolvedRule, joined_attribute, resolve_rules
 from dxgeom.policy.resolve.time import with_time
@@ -42,6 +43,7 @@ from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.universe.attributes import Attribute, CategoricalAttribute, NotAValue
 from dxgeom.universe.columns import TextColumn
 from dxgeom.universe.people.people import MOST_SPREAD, People
+from dxgeom.universe.public_counts import KnownCounts
 from dxgeom.universe.reading.reading import CellReading, Reading, plain_reading
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
@@ -274,7 +276,7 @@ class ResolvedPolicy:
     ``rules``: those of the file, after those that attributes state about their missing values; ``public``: the
     attributes of which it is not hidden whether they are missing. ``data_set``: which data it is about.
     ``attribute_spans``: where each attribute's name stands, ``universe_span``: where the universe is; ``document``: the
-    policy as it was written.
+    policy as it was written. ``known``: the counts that everybody may know, None for none.
     """
 
     name: str
@@ -289,6 +291,7 @@ class ResolvedPolicy:
     universe_span: Span
     document: PolicySyntax
     public: frozenset[str] = frozenset()
+    known: KnownCounts | None = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -307,6 +310,8 @@ class ResolvedPolicy:
             meaning["privacy"] = self.privacy
         if self.public:
             meaning["public"] = sorted(self.public)
+        if self.known is not None:
+            meaning["known"] = self.known.digest
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
@@ -330,6 +335,9 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
     check_missing_values(tree, attributes, mistakes)
     reading, form = stated_reading(tree, attributes, mistakes), stated_form(tree, mistakes)
     data_set = _data_set(tree, mistakes)
+    presence = any(rule.presence is not None for rule in rules)
+    listed = None if universe is None else universe.listed
+    counts = stated_counts(tree, attributes, known, presence, listed, mistakes)
     if mistakes:
         return None
     document = tree.document
@@ -338,8 +346,8 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
         about=document.about,
         universe=Universe(
             tuple(attributes.values()),
-            presence=any(rule.presence is not None for rule in rules),
-            listed=None if universe is None else universe.listed,
+            presence=presence,
+            listed=listed,
             stated_reading=reading,
             one_row_each=document.people == ONE_ROW_EACH,
             form=form,
@@ -353,6 +361,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
         universe_span=tree.key_span("universe") if file is None else tree.key_span("universe", "table"),
         document=written,
         public=public_names(tree),
+        known=counts,
     )
 
 

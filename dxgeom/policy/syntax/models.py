@@ -18,6 +18,7 @@ from pydantic_core import core_schema
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
 from dxgeom.policy.rule_kinds import RULE_KINDS
 from dxgeom.policy.source.fields import Edges, Epsilon, LengthText, Names, Positive, WholeBudget, WholeFromOne
+from dxgeom.policy.syntax.known_syntax import KnownSyntax
 from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
 from dxgeom.policy.syntax.time_syntax import TimeSyntax
 
@@ -159,6 +160,7 @@ class PolicySyntax(BaseModel):
     budget: Positive = Fraction(1)
     privacy: Literal["pure", "concentrated"] = "pure"
     people: Annotated[PeopleSyntax | Literal["one row each"], _OrOneRowEach()] | None = None
+    known: tuple[KnownSyntax, ...] | None = None
     dataset: DatasetSyntax | None = None
     unconnected: Literal["allow"] | None = None
 
@@ -173,13 +175,14 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, privacy, people, "
+    "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, privacy, people, known, "
     "dataset, unconnected",
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "time": f"time has: {', '.join(TimeSyntax.model_fields)}; as in {{column: day, from: 2027-01-01, to: 2027-12-31, "
     "every: day}",
     "people": "people have: column, and count: once, rows (with at_most, and perhaps order) or single; or, without a "
     "column, 'people: one row each'",
+    "known": "a known count is {totals: region}, perhaps with numbers: file.csv, or {where: age >= 65, count: 10771}",
     "dataset": "a dataset has: name, budget (a number, or none), and perhaps edition, people: disjoint",
     "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",
     "attribute": f"an attribute is {listed([kind.form for kind in ATTRIBUTE_KINDS], ', or ')}",
@@ -196,6 +199,9 @@ OF_OTHER_LANGUAGES: Final[dict[str, dict[str, str]]] = {
         "change": "indent it, below 'rules:', behind a dash and a space",
         "delta": "leave it out, or write 'privacy: concentrated'",
         "version": "leave it out",
+        **dict.fromkeys(
+            ("constraints", "public", "invariants", "marginals"), "write 'known:', and '- totals: region' below"
+        ),
         "queries": "queries are asked in a file of their own, which is named after the policy",
         **dict.fromkeys(("columns", "fields"), "write 'attributes:', and indent it by two spaces"),
         **dict.fromkeys(("neighbors", "neighbours", "adjacency"), _NEIGHBOURS),

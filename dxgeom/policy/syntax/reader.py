@@ -25,6 +25,7 @@ from dxgeom.policy.source.yaml_tree import (
     note_no_mapping,
     span_at,
 )
+from dxgeom.policy.syntax.known_syntax import KnownSyntax
 from dxgeom.policy.syntax.models import (
     HERE,
     OF_OTHER_LANGUAGES,
@@ -113,6 +114,8 @@ def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
             return HERE[str(part)]
         case ("rules",):
             return "write 'rules:', below it '- change: age', and below that 'epsilon: 0.5'"
+        case ("known", *_):
+            return HERE["known"]
         case ("privacy" | "unconnected",):
             return "write that, or leave the key out"
         case _:
@@ -125,6 +128,8 @@ def _place(path: Path) -> str:
             return "rule"
         case ("universe", "attributes", str(), *_):
             return "attribute"
+        case ("known", int(), *_):
+            return "known"
         case (("universe" | "dataset" | "people" | "reading" | "time") as part, _, *_):
             return str(part)
         case _:
@@ -146,6 +151,8 @@ def _keys_at(tagged: tuple[str | int, ...]) -> tuple[str, ...]:
             model = ReadingSyntax
         case ("time", _):
             model = TimeSyntax
+        case ("known", int(), _):
+            model = KnownSyntax
         case ("rules", int(), "secrets", _):
             model = SecretsSyntax
         case ("rules", int(), *_):
@@ -272,6 +279,8 @@ def _without(data: Any, cuts: Items[Path]) -> Any:
                 data["universe"]["attributes"].pop(name, None)
             case ("universe", str(key), *_) if key != "attributes":
                 data["universe"].pop(key, None)
+            case ("known", int(number), *_):
+                data["known"][number] = {}
             case ("policy",):
                 data["policy"] = _STAND_IN_NAME
             case ("rules",):

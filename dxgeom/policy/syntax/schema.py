@@ -34,6 +34,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "Gaussian noise is among the answers, and squares of spends add up.",
         "people": "Whose row a row of the data is, and how people with many rows count; 'one row each' states what is "
         "assumed where it is left out.",
+        "known": "Counts of records that everybody may know, from elsewhere.",
         "dataset": "Which data the policy is about: policies about the same data share a ledger.",
         "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
     },
@@ -64,6 +65,14 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "person more than so many. 'single': more than one row of a person is refused.",
         "at_most": "With 'rows': what a person counts at most; the rows of one with more are spread evenly.",
         "order": "With 'rows': only the first by this column are kept, which differs in all rows of a person.",
+    },
+    "KnownSyntax": {
+        "": "Known: counts of records that everybody may know. Listing them gives them away.",
+        "totals": "How many records there are of each value of this attribute, or of each combination of a list.",
+        "numbers": "A CSV file beside the policy with these totals: a column for each attribute, and 'count'. They "
+        "come from elsewhere, never from the data.",
+        "where": "A condition on records, as in queries.",
+        "count": "How many records satisfy it. It comes from elsewhere, never from the data.",
     },
     "ReadingSyntax": {
         "": "Reading: how a table's file is written, and what its cells mean.",

@@ -1,0 +1,35 @@
+"""``known:``, the counts of records that everybody may know; whether its keys go together is checked later."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, TypeAlias, final
+
+from pydantic import BaseModel, ConfigDict, PlainValidator, WithJsonSchema
+
+from dxgeom.policy.source.fields import Names, exact_field, wrong_field
+
+_WRITE: Final = "write how many records there are, such as 0 or 10771"
+
+
+def _from_0(value: Any) -> int:
+    number = exact_field(value, _WRITE)
+    if number < 0 or number.denominator != 1:
+        raise wrong_field("DX109", "a number of records, 0 or more, is expected here", _WRITE)
+    return int(number)
+
+
+WholeFromZero: TypeAlias = Annotated[
+    int, PlainValidator(_from_0), WithJsonSchema({"type": ["integer", "string"], "minimum": 0})
+]
+
+
+@final
+class KnownSyntax(BaseModel):
+    """``{totals: attributes}``, perhaps with ``numbers`` from a file; or ``{where: condition, count: number}``."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
+
+    totals: Names = None
+    numbers: str | None = None
+    where: str | None = None
+    count: WholeFromZero | None = None
