@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import matplotlib as mpl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont
 from matplotlib.patches import FancyArrowPatch, Polygon
 
+from dxgeom.document.layout import arranged
 from dxgeom.document.scene import DOTS_PER_INCH, ON_DARK, Area, Arrow, Dots, Label, Line, Look, Mark, Scene
 
 BLUE: Final = "#0072B2"
@@ -24,6 +28,9 @@ INK: Final = "#222222"
 """From the palette of Okabe and Ito, which colour-blind people can tell apart."""
 
 _DOTS_PER_INCH = 150
+_FINE: Final = 300
+"""Of pictures for papers."""
+_POINTS: Final = 9.0
 
 
 def colour_of(mechanism: str) -> str:
@@ -101,26 +108,50 @@ COLOURS: Final[dict[Look, str]] = {
 }
 
 
-def drawn(scene: Scene, axes: Axes | None = None) -> Axes:
-    """The picture on these axes, or on axes of a figure of its own."""
+SHAPES: Final = {".svg": "svg", ".pdf": "pdf", ".png": "png"}
+"""What a picture is written as, by how the name of its file ends."""
+
+
+def write(scene: Scene, path: Path, font: str | None, size: float, inches: tuple[float, float]) -> None:
+    """Write the picture as the ending of its name says, with its words as text, in this font and size (in points).
+
+    Guarantee: the same scene gives the same file; nothing of matplotlib's own settings stays changed.
+    Raises: ValueError for a font that is not on this machine.
+    """
+    settings: Any = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "dxgeom", "font.size": size}
+    if font is not None:
+        findfont(font, fallback_to_default=False)
+        settings["font.family"] = font
+    with mpl.rc_context(settings):
+        figure, axes = empty_picture(*inches)
+        pixels = [round(inch * DOTS_PER_INCH) for inch in inches]
+        drawn(replace(scene, width=pixels[0], height=pixels[1]), axes, size)
+        shape = SHAPES[path.suffix.lower()]
+        dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(shape)
+        figure.savefig(path, format=shape, dpi=_FINE, metadata=dated)
+
+
+def drawn(scene: Scene, axes: Axes | None = None, size: float = _POINTS) -> Axes:
+    """The picture on these axes, or on axes of a figure of its own; ``size``: of its words, in points."""
     if axes is None:
         _, axes = empty_picture(scene.width / DOTS_PER_INCH, scene.height / DOTS_PER_INCH)
     axes.set_xlim(scene.across.low, scene.across.high)
     axes.set_ylim(scene.up.low, scene.up.high)
     if scene.equal:
         axes.set_aspect("equal", adjustable="box")
-    for mark in scene.marks:
-        _draw(axes, mark)
+    for mark in arranged(scene).marks:
+        _draw(axes, mark, size)
     axes.set_xlabel(literal(scene.across.title), color=COLOURS["ink"])
     axes.set_ylabel(literal(scene.up.title), color=COLOURS["ink"])
     axes.set_xticks([place for place, _ in scene.across.ticks], [literal(words) for _, words in scene.across.ticks])
     axes.set_yticks([place for place, _ in scene.up.ticks], [literal(words) for _, words in scene.up.ticks])
+    axes.tick_params(labelsize=size)
     if not scene.framed:
         axes.set_axis_off()
     return axes
 
 
-def _draw(axes: Axes, mark: Mark) -> None:
+def _draw(axes: Axes, mark: Mark, size: float) -> None:
     match mark:
         case Line():
             style = "--" if mark.dashed else "-"
@@ -142,7 +173,7 @@ def _draw(axes: Axes, mark: Mark) -> None:
                 ha={"start": "left", "middle": "center", "end": "right"}[mark.anchor],
                 va="center",
                 color=colour,
-                fontsize=9,
+                fontsize=size,
                 fontweight="bold" if mark.strong else "normal",
                 zorder=5,
             )

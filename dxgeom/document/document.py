@@ -100,11 +100,13 @@ class ShownTable:
 @final
 @dataclass(frozen=True)
 class Picture:
-    """A picture with how to read it. ``table``: the same as figures, shown on request."""
+    """A picture with how to read it. ``table``: the same as figures, shown on request; ``narrow``: the picture on a
+    telephone, where it is made otherwise than by fewer pixels."""
 
     scene: Scene
     caption: Words
     table: ShownTable | None = None
+    narrow: Scene | None = field(default=None, repr=False)
     kind: str = field(default="picture", init=False)
 
 

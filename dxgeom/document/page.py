@@ -5,74 +5,39 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Final, TypeAlias, final
+from typing import Final, TypeAlias
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from dxgeom.document.document import Document, pieces
+from dxgeom.document.document import Document, Picture, pieces
+from dxgeom.document.layout import NARROW, Frame, arranged, frame_of, narrowed
 from dxgeom.document.scene import ON_DARK, Area, Arrow, Dots, Label, Line, Mark, Point, Scene
 from dxgeom.wording.glossary import TERMS, word_of
 
-_TOP, _RIGHT, _BOTTOM = 12, 14, 40
 _HEAD = 7.0
 
 Placed: TypeAlias = Callable[[Point], Point]
 
 
-@final
-@dataclass(frozen=True)
-class _Frame:
-    """Where the numbers of a picture lie, in pixels."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-
-def svg_of(scene: Scene) -> str:
+def svg_of(scene: Scene, look: str = "scene") -> str:
     """The picture as one element. Whatever names are in it, it holds no markup of theirs."""
-    frame = _frame(scene)
-
-    def placed(point: Point) -> Point:
-        x = frame.left + (point[0] - scene.across.low) / (scene.across.high - scene.across.low) * (
-            frame.right - frame.left
-        )
-        y = frame.bottom - (point[1] - scene.up.low) / (scene.up.high - scene.up.low) * (frame.bottom - frame.top)
-        return x, y
-
-    drawn = "".join(_mark(mark, placed) for mark in scene.marks)
-    axes = "".join(_axes(scene, frame, placed)) if scene.framed else ""
+    frame, scene = frame_of(scene), arranged(scene)
+    drawn = "".join(_mark(mark, frame.placed) for mark in scene.marks)
+    axes = "".join(_axes(scene, frame)) if scene.framed else ""
     box = f'viewBox="0 0 {scene.width} {scene.height}" width="{scene.width}" height="{scene.height}"'
-    return f'<svg class="scene" role="img" aria-label="{html.escape(scene.alt)}" {box}>{axes}{drawn}</svg>'
+    return f'<svg class="{look}" role="img" aria-label="{html.escape(scene.alt)}" {box}>{axes}{drawn}</svg>'
 
 
-def _frame(scene: Scene) -> _Frame:
-    if not scene.framed:
-        frame = _Frame(4, 4, scene.width - 4, scene.height - 4)
-    else:
-        below = _BOTTOM if scene.across.title else 24
-        frame = _Frame(scene.names, _TOP + (14 if scene.up.title else 0), scene.width - _RIGHT, scene.height - below)
-    if not scene.equal:
-        return frame
-    wide, high = frame.right - frame.left, frame.bottom - frame.top
-    each = min(wide / (scene.across.high - scene.across.low), high / (scene.up.high - scene.up.low))
-    side = (wide - each * (scene.across.high - scene.across.low)) / 2
-    over = (high - each * (scene.up.high - scene.up.low)) / 2
-    return _Frame(frame.left + side, frame.top + over, frame.right - side, frame.bottom - over)
-
-
-def _axes(scene: Scene, frame: _Frame, placed: Placed) -> Iterator[str]:
+def _axes(scene: Scene, frame: Frame) -> Iterator[str]:
     for value, words in scene.across.ticks:
-        x, _ = placed((value, scene.up.low))
+        x, _ = frame.placed((value, scene.up.low))
         yield f'<path class="grid" d="M{x:.1f} {frame.top:.1f}V{frame.bottom:.1f}"/>'
         yield _written(x, frame.bottom + 16, words, "middle", "muted")
     for value, words in scene.up.ticks:
-        _, y = placed((scene.across.low, value))
+        _, y = frame.placed((scene.across.low, value))
         yield f'<path class="grid" d="M{frame.left:.1f} {y:.1f}H{frame.right:.1f}"/>'
         yield _written(frame.left - 7, y + 4, words, "end", "muted")
     if scene.up.title:
@@ -138,6 +103,8 @@ def _arrow(start: Point, end: Point, look: str) -> str:
     return f'<path class="line {look}" stroke-width="2" d="{_way((start, end))}{head}"/>'
 
 
+_OVER_THE_HOST: Final = ".dxgeom.dxgeom.dxgeom"
+"""The same element, said more often than a notebook's own style says anything of what is in its cells."""
 _ROOM: Final = "dxgeom.document"
 # Signs that change the direction of what follows them, and others that show nothing.
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -153,7 +120,8 @@ def page_of(document: Document) -> str:
 
 def fragment_of(document: Document) -> str:
     """The document as an element with its own style, for a notebook; nothing in it has an address."""
-    return _environment().get_template("fragment.html").render(document=document, style=_style(), whole=False)
+    style = Markup(_style().replace(".dxgeom", _OVER_THE_HOST))  # noqa: S704 - a file of this room
+    return _environment().get_template("fragment.html").render(document=document, style=style, whole=False)
 
 
 def _style() -> Markup:
@@ -199,5 +167,10 @@ def _with_terms(words: str, whole: bool, known: list[str] | None) -> Markup:
     return Markup("".join([*parts, str(escape(seen(words[end:])))]))  # noqa: S704 - every part is escaped above
 
 
-def _drawn(scene: Scene) -> Markup:
-    return Markup(seen(svg_of(scene)))  # noqa: S704 - svg_of escapes all words
+def _drawn(picture: Picture) -> Markup:
+    """The picture as it is; where it is too wide for a telephone, once more for that, and styles choose."""
+    if picture.scene.width <= NARROW:
+        return Markup(seen(svg_of(picture.scene)))  # noqa: S704 - svg_of escapes all words
+    narrow = narrowed(picture.scene) if picture.narrow is None else picture.narrow
+    both = svg_of(picture.scene, "scene wide") + svg_of(narrow, "scene narrow")
+    return Markup(seen(both))  # noqa: S704 - svg_of escapes all words

@@ -55,7 +55,10 @@ class Dots:
 @final
 @dataclass(frozen=True)
 class Label:
-    """Words at a point, moved by so many pixels. ``on``: the colour that they stand on."""
+    """Words at a point, moved by so many pixels. ``on``: the colour that they stand on.
+
+    ``free``: they may stand on any side of their point, or of one ``elsewhere``, and fall out where none is free.
+    """
 
     at: Point
     words: str
@@ -64,6 +67,8 @@ class Label:
     shift: tuple[float, float] = (0, 0)
     on: Look | None = None
     strong: bool = False
+    free: bool = False
+    elsewhere: tuple[Point, ...] = ()
     kind: str = field(default="label", init=False)
 
 

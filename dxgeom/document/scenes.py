@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.document.layout import NARROW
 from dxgeom.document.scene import (
     Area,
     Arrow,
@@ -34,8 +35,13 @@ MOST_BARS: Final = 40
 _ROW: Final = 30
 
 
-def answer_bars(rows: Sequence[Barred], possible: tuple[float, float] | None, unit: str = "") -> Scene:
-    """Answers of one unit with their bars; the axis is what is possible, where that is known, else what is needed."""
+def answer_bars(
+    rows: Sequence[Barred], possible: tuple[float, float] | None, unit: str = "", *, narrow: bool = False
+) -> Scene:
+    """Answers of one unit with their bars; the axis is what is possible, where that is known, else what is needed.
+
+    Each answer and its bar stand there as figures, too: a bar that is thinner than its dot can still be read.
+    """
     shown = rows[:MOST_BARS]
     ends = [end for _, value, low, high in shown for end in (value, low, high) if math.isfinite(end)]
     low, high = possible if possible is not None else (min(ends), max(ends))
@@ -46,16 +52,31 @@ def answer_bars(rows: Sequence[Barred], possible: tuple[float, float] | None, un
     marks: list[Mark] = []
     for place, (_, value, start, end) in enumerate(shown):
         at = len(shown) - place - 0.5
+        said, *limits = bar(value, start, end)
         start, end = max(start, low), min(end, high)
         marks.append(Line(((start, at), (end, at)), "blue", 2.4))
-        marks += [Line(((x, at - 0.18), (x, at + 0.18)), "blue", 2) for x in (start, end)]
+        marks += [Line(((x, at - 0.12), (x, at + 0.12)), "blue", 2) for x in (start, end)]
         marks.append(Dots(((value, at),), "blue", 8))
-    names = tuple((len(shown) - place - 0.5, cut(name, 34)) for place, (name, *_) in enumerate(shown))
+        words = f"{said}, {limits[0]} to {limits[1]}"
+        far = start + end > low + high
+        beside = Label((start, at), words, "end", shift=(-10, 0)) if far else Label((end, at), words, shift=(10, 0))
+        marks.append(Label((low, at), words, shift=(6, 17)) if narrow else beside)
     words = "; ".join(_in_words(*row) for row in shown[:5])
     alt = f"{len(shown)} answers with bars on one axis from {ends_in_words}: {words}."
-    across = ticked(low, high, unit, 7)
-    wide = 16 + int(7.2 * max(len(name) for _, name in names))
-    return Scene(alt, across, Scale(0, len(shown), ticks=names), tuple(marks), 760, _ROW * len(shown) + 60, names=wide)
+    across = ticked(low, high, unit, 3 if narrow else 7)
+    return _in_rows(alt, across, [name for name, *_ in shown], marks, narrow=narrow)
+
+
+def _in_rows(alt: str, across: Scale, names: Sequence[str], marks: list[Mark], *, narrow: bool) -> Scene:
+    """A picture of rows, the first on top: their names stand at the left, or above each row where there is no room."""
+    rows = [(len(names) - place - 0.5, name) for place, name in enumerate(names)]
+    if narrow:
+        most = int(NARROW / 7.2) - 2
+        above = [Label((across.low, at), cut(name, most), shift=(0, -17), strong=True) for at, name in rows]
+        return Scene(alt, across, Scale(0, len(names)), (*marks, *above), NARROW, 58 * len(names) + 60, names=6)
+    ticks = tuple((at, cut(name, 34)) for at, name in rows)
+    wide = 16 + int(7.2 * max(len(name) for _, name in ticks))
+    return Scene(alt, across, Scale(0, len(names), ticks=ticks), tuple(marks), 760, _ROW * len(names) + 60, names=wide)
 
 
 def _in_words(name: str, value: float, low: float, high: float) -> str:
@@ -63,7 +84,7 @@ def _in_words(name: str, value: float, low: float, high: float) -> str:
     return f"{cut(name)} {said}, from {start} to {end}"
 
 
-def improvement_dots(rows: Sequence[tuple[str, float, str]]) -> Scene:
+def improvement_dots(rows: Sequence[tuple[str, float, str]], *, narrow: bool = False) -> Scene:
     """For each question how many times smaller its error is than an ordinary one's, as dots on a logarithmic axis.
 
     Args: question, factor (∞ for an exact answer), and both errors in words. A dot has no length that could mislead.
@@ -80,17 +101,17 @@ def improvement_dots(rows: Sequence[tuple[str, float, str]]) -> Scene:
         marks.append(Dots(((where, at),), "blue", 9))
         said = "exact answer" if not math.isfinite(factor) else f"{digits(factor, 3)} times; {words}"
         near = where > start + 0.55 * (end - start)
-        marks.append(Label((where, at), said, "end" if near else "start", "ink", (-9, -10) if near else (9, 0)))
-    names = tuple((len(shown) - place - 0.5, cut(name, 34)) for place, (name, *_) in enumerate(shown))
+        beside = Label((where, at), said, "end" if near else "start", "ink", (-9, -10) if near else (9, 0))
+        marks.append(Label((start, at), said, shift=(6, 17)) if narrow else beside)
     worst, best = min(finite, default=1.0), max(finite, default=1.0)
     gains = f"from {digits(worst, 3)} to {digits(best, 3)} times"
     alt = f"Improvement over ordinary noise for {len(shown)} questions, {gains}."
     powers = [power for power in range(-3, 10) if start <= power <= end]
-    steps = [(math.log10(base) + power, base * 10.0**power) for power in powers for base in (1, 2, 5)]
+    parts = (1,) if narrow and len(powers) > 1 else (1, 2, 5)
+    steps = [(math.log10(base) + power, base * 10.0**power) for power in powers for base in parts]
     ticks = tuple((place, f"{value:,.6g}") for place, value in steps if start <= place <= end)
-    across = Scale(start, end, "times smaller than under ordinary noise; 1 is no gain", ticks)
-    wide = 16 + int(7.2 * max(len(name) for _, name in names))
-    return Scene(alt, across, Scale(0, len(shown), ticks=names), tuple(marks), 760, 36 * len(shown) + 60, names=wide)
+    title = "times smaller; 1 is no gain" if narrow else "times smaller than under ordinary noise; 1 is no gain"
+    return _in_rows(alt, Scale(start, end, title, ticks), [name for name, *_ in shown], marks, narrow=narrow)
 
 
 NamedPair: TypeAlias = tuple[str, float]
@@ -119,27 +140,29 @@ def guess_curve(
     known = [pair for pair in pairs if pair[1] <= reach]
     marks: list[Mark] = [*_strip(reach, budget)] if right is of_odds else []
     marks.append(Line(_curve(reach, budget, right), "blue", 2.2))
-    marks.append(
-        Label((reach * 0.42, right(reach * 0.42 * budget)), "whole budget", "end", "blue", (-12, -6), strong=True)
-    )
     if spent:
         marks.append(Line(_curve(reach, spent, right), "blue", 1.6, dashed=True))
-        marks.append(Label((reach * 0.8, right(reach * 0.8 * spent)), "told so far", "start", "blue", (2, 16)))
     named = _spread(sorted(dict.fromkeys(known), key=lambda pair: pair[1]))
-    for words, distance in named:
-        at = (distance, right(distance * budget))
-        marks.append(Dots((at,), "ink"))
-        if distance > 0.6 * reach:
-            last = (words, distance) == named[-1]
-            marks.append(Label(at, cut(words, 30), "end", "ink", (4, -12) if last else (4, 14)))
-        else:
-            marks.append(Label(at, cut(words, 24), "start", "ink", (9, 4)))
+    marks += [Dots(((distance, right(distance * budget)),), "ink") for _, distance in named]
+    marks.append(_on_the_curve("whole budget", budget, reach, right, strong=True))
+    if spent:
+        marks.append(_on_the_curve("told so far", spent, reach, right))
+    for words, distance in (*named[:1], *named[:0:-1]):
+        marks.append(Label((distance, right(distance * budget)), cut(words, 30), free=True))
     ends = "; ".join(f"{words} {_up(right, distance * budget)}" for words, distance in named[:1] + named[-1:])
     beyond = f" {len(pairs) - len(known)} of the pairs lie beyond it." if len(known) < len(pairs) else ""
     alt = f"Curve of right guesses of 1,000, at most, over distance, rising from 500. {ends}.{beyond}"
     ticks = tuple((float(place), f"{place:,}") for place in range(500, 1001, 100))
     across = ticked(0, reach, "distance between the two records", 6)
     return Scene(alt, across, Scale(480, 1030, "right guesses of 1,000, at most", ticks), tuple(marks), 440, 330)
+
+
+def _on_the_curve(
+    words: str, spend: float, reach: float, right: Callable[[float], float], *, strong: bool = False
+) -> Label:
+    """What a curve is of, somewhere beside it."""
+    places = [(share * reach, right(share * reach * spend)) for share in (0.42, 0.3, 0.55, 0.7, 0.2, 0.85)]
+    return Label(places[0], words, look="blue", strong=strong, free=True, elsewhere=tuple(places[1:]))
 
 
 def _up(right: Callable[[float], float], distance: float) -> int:
@@ -176,39 +199,66 @@ def _spread(pairs: list[NamedPair]) -> list[NamedPair]:
 
 MOST_VALUES: Final = 20
 _HIGH: Final = 24
+_WIDEST: Final = 860
 
 
-def heat_map(name: str, labels: Sequence[str], distances: NDArray[np.float64]) -> Scene:
+def heat_map(name: str, labels: Sequence[str], distances: NDArray[np.float64], *, narrow: bool = False) -> Scene:
     """The pairs of at most 20 values in their order, with the odds ``distances`` (n, n) allow as figures.
 
+    Below it stands what the colours mean. Where there is no room for figures, only the colours are shown.
     Args: ``distances``: already times the budget.
     """
     size = len(labels)
-    wide = 30 if size > 8 else 48
+    figures = [[odds_figure(float(distances[row, column])) for column in range(row)] for row in range(size)]
     names = [cut(label, 14) for label in labels]
-    left = 8 + 7.4 * max(map(len, names)) / wide
+    longest = max(len(each) for each in names)
+    aside = 7.4 * longest + 14
+    room = (NARROW if narrow else _WIDEST) - aside * (1 if narrow else 2)
+    needed = max(30.0, 7.4 * max(len(each) for row in figures for each in row) + 8)
+    wide = min(needed, room / size)
+    written = wide == needed
     marks: list[Mark] = []
     for row in range(size):
         at = size - row - 0.5
-        marks.append(Label((-0.15, at), names[row], "end"))
+        marks.append(Label((-5 / wide, at), names[row], "end"))
         for column in range(row):
-            distance = float(distances[row, column])
-            look: Look = band_of(distance).look  # type: ignore[assignment]
+            look: Look = band_of(float(distances[row, column])).look  # type: ignore[assignment]
             marks.append(Area(rectangle(column, at - 0.5, column + 1, at + 0.5), look, "ground"))
-            marks.append(Label((column + 0.5, at), odds_figure(distance), "middle", on=look))
-        if row < size - 1:
-            marks.append(Label((row + 0.1, at), names[row], "start", look="muted"))
-    longest = max(len(each) for each in names)
-    left = (7.4 * longest + 10) / wide
-    right = (7.4 * longest) / wide
-    width = int((size + left + right) * wide) + 8
+            if written:
+                marks.append(Label((column + 0.5, at), figures[row][column], "middle", on=look))
+        if row < size - 1 and not narrow:
+            marks.append(Label((row + 5 / wide, at), names[row], "start", look="muted"))
     pairs = distances[np.triu_indices(size, 1)]
+    key, lines, key_wide = _key_of_bands(
+        {band_of(float(each)).look for each in pairs}, -aside / wide, wide, narrow=narrow
+    )
+    width = max(aside + size * wide + (8 if narrow else aside), key_wide + 8)
     alt = (
         f"Heat map of {size} values of {cut(name)}, odds for every pair: from {odds(float(pairs.min()))} to "
         f"{odds(float(pairs.max()))}."
     )
-    across, up = Scale(-left, size + right), Scale(0, size)
-    return Scene(alt, across, up, tuple(marks), width, size * _HIGH + 8, framed=False)
+    across, up = Scale(-aside / wide, (width - aside) / wide), Scale(-lines - 0.4, size)
+    height = round((size + lines + 0.4) * _HIGH) + 8
+    return Scene(alt, across, up, (*marks, *key), math.ceil(width) + 8, height, framed=False)
+
+
+def _key_of_bands(found: set[str], left: float, wide: float, *, narrow: bool) -> tuple[list[Mark], int, float]:
+    """A box of each band's colour that occurs with its odds, in lines below a heat map; how many lines, how wide."""
+    marks: list[Mark] = []
+    x, line, most, room = 0.0, 1, 0.0, NARROW if narrow else _WIDEST
+    for one in BANDS:
+        if one.look not in found:
+            continue
+        words = f"{one.words}: up to {amount(one.most)}" if math.isfinite(one.most) else one.words
+        taken = 26 + 6.9 * len(words) + 14
+        if x and x + taken > (room if narrow else 480):
+            x, line = 0.0, line + 1
+        at, start = -line + 0.1, left + x / wide
+        look: Look = one.look  # type: ignore[assignment]
+        marks.append(Area(rectangle(start, at - 0.3, start + 20 / wide, at + 0.3), look, "muted"))
+        marks.append(Label((start + 26 / wide, at), words, look="muted"))
+        x, most = x + taken, max(most, x + taken)
+    return marks, line, most
 
 
 _REACH: Final = 1.45
@@ -289,19 +339,21 @@ def place_map(
     middle = int(np.argmin(np.abs(spots - np.median(spots, axis=0)).sum(axis=1)))
     here = (float(spots[middle, 0]), float(spots[middle, 1]))
     marks: list[Mark] = []
-    for place, (radius, words) in enumerate(rings):
-        if 0.04 * span < radius < 1.2 * span:
-            turn = math.radians(80 - 50 * place)
-            edge = circle(here, radius, radius)
-            marks.append(Line((*edge, edge[0]), "orange", 1.2, dashed=True))
-            spot = (here[0] + radius * math.cos(turn), here[1] + radius * math.sin(turn))
-            marks.append(Label(spot, words, "start", "orange", (3, -5)))
     drawn = tuple((float(x), float(y)) for x, y in spots[:MOST_DRAWN])
     marks.append(Dots(drawn, "blue", 6 if len(labels) <= 60 else 3))
     marks.append(Dots((here,), "orange", 9))
-    named = range(len(labels)) if len(labels) <= _MOST_NAMED_PLACES else [middle]
-    marks += [Label((float(spots[k, 0]), float(spots[k, 1])), cut(labels[k], 20), "start", shift=(7, 0)) for k in named]
     marks += _bar(low.tolist(), span, unit)
+    marks.append(Label(here, cut(labels[middle], 24), free=True, strong=True))
+    for radius, words in rings:
+        if 0.03 * span < radius < 1.2 * span:
+            edge = circle(here, radius, radius)
+            marks.append(Line((*edge, edge[0]), "orange", 1.2, dashed=True))
+            shown = tuple(one for one in edge[9:] + edge[:9] if low[0] < one[0] < high[0] and low[1] < one[1] < high[1])
+            if shown:
+                marks.append(Label(shown[0], words, look="orange", free=True, elsewhere=shown[1::3]))
+    if len(labels) <= _MOST_NAMED_PLACES:
+        others = [(float(x), float(y), label) for (x, y), label in zip(spots, labels, strict=True)]
+        marks += [Label((x, y), cut(label, 20), free=True) for x, y, label in others if (x, y) != here]
     height = int(min(max(_PIXELS * tall / wide, 160), 460))
     alt = f"Map of {len(labels):,} places of {cut(name)}; circles around {cut(labels[middle])}: " + "; ".join(
         words for _, words in rings

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from dxgeom.report.released import read_release as read_release
     from dxgeom.report.review import review_page as review_page
+    from dxgeom.report.showing import save as save
 
 _open, __dir__, __all__ = doors_of(__name__, __file__)
 _WITHOUT_PICTURES = {"Document", "changes_page", "Released", "read_release", "review_page", "ProgressLine"}

@@ -125,9 +125,10 @@ def _pictures(answers: Sequence[AnswerAsReleased], facts: Facts) -> Iterator[Pic
         units[each.unit].append(each)
     for unit, group in units.items():
         rows = [(each.name, each.value, each.low, each.high) for each in group]
-        scene = answer_bars(rows, _possible(facts, group), unit or "")
+        possible = _possible(facts, group)
+        scene, narrow = (answer_bars(rows, possible, unit or "", narrow=narrow) for narrow in (False, True))
         more = f" The first {MOST_BARS} of {len(group):,}." if len(group) > MOST_BARS else ""
-        yield Picture(scene, f"The dots are the released answers, the lines their bars.{more}")
+        yield Picture(scene, f"The dots are the released answers, the lines their bars.{more}", None, narrow)
 
 
 def _possible(facts: Facts, group: Sequence[AnswerAsReleased]) -> tuple[float, float] | None:

@@ -27,7 +27,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.policy.explain.telling import curve_of
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE, Privacy
-from dxgeom.report.facts import Facts, PairDistances, facts_of
+from dxgeom.report.facts import Facts, PairDistances, both, facts_of
 from dxgeom.wording.numbers import NO_LIMIT, amount, band_of, guesses, odds
 
 _SAME: Final = 1e-9
@@ -127,7 +127,7 @@ def _of_attribute(one: PairDistances, other: PairDistances, before: float, after
     with np.errstate(invalid="ignore"):
         differs = ~((older == newer) | (np.abs(older - newer) <= _SAME * np.maximum(older, newer)))
     for first, second in np.argwhere(np.triu(differs, 1)):
-        words = f"{one.labels[mine[first]]} or {one.labels[mine[second]]}"
+        words = both(one.labels[mine[first]], one.labels[mine[second]])
         yield PairChange(one.name, words, float(older[first, second]), float(newer[first, second]))
 
 

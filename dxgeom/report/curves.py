@@ -19,18 +19,17 @@ from dxgeom.document.document import (
     Words,
 )
 from dxgeom.document.scenes import guess_curve
-from dxgeom.policy.explain.telling import CurvePoint, curve_of
+from dxgeom.policy.explain.telling import CurvePoint
 from dxgeom.privacy.curves import concentrated_right_guess
 from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.report.account import answers_of, budget_gauge
-from dxgeom.report.exactness import possible_ranges
 from dxgeom.report.facts import Facts, Pair
-from dxgeom.report.questions import errors_of_questions, noise_blocks, width_in_words
-from dxgeom.report.rules import example_pairs, rows_of
-from dxgeom.report.sections import combined, evidence, head, not_hidden, words_and_signature
+from dxgeom.report.questions import questions_section
+from dxgeom.report.rules import example_pairs, rows_of, rule_title
+from dxgeom.report.sections import combined, evidence, head, needed, not_hidden, way_of, words_and_signature
+from dxgeom.report.warnings import CEILING, right_of_thousand, warnings
 from dxgeom.wording.numbers import NO_LIMIT, amount
 
-_CEILING = "There is no ceiling on the odds."
 _FAR = 1e5
 _UP = 1 + 1e-9
 """Compiled distances are rounded down by less than this, relatively; what is said of them is not."""
@@ -39,7 +38,7 @@ _EPSILON = "ε, with a δ of one in a million"
 
 def curves_page(facts: Facts) -> Document:
     """In short, rules, what is not hidden, questions, account and evidence, as curves over distance."""
-    notices = tuple(_notices(facts))
+    notices = warnings(facts)
     decisions = sum(one.severity == "decide" for one in notices)
     sections = (
         _in_short(facts, notices),
@@ -47,46 +46,23 @@ def curves_page(facts: Facts) -> Document:
         not_hidden(facts),
         _together(facts),
         _who(facts),
-        _questions_section(facts),
+        questions_section(facts),
         _account(facts),
         evidence(facts),
         words_and_signature(decisions),
     )
     title, policy = "Privacy review", facts.policy
-    return Document(title, policy.name, policy.about, head(facts), sections, policy.fingerprint)
-
-
-def _notices(facts: Facts) -> Iterable[Notice]:
-    if facts.foreign_ledger:
-        yield Notice(
-            "stop", "This ledger is another policy's.", "Nothing in it is about these data.", "section-6", "Section 6"
-        )
-    yield Notice(
-        "decide",
-        _CEILING,
-        "Rare answers tell more than others. What is promised is how rarely, and how many guesses are right.",
-        "section-1",
-        "Section 1",
-    )
-    if any(facts.policy.unprotected):
-        yield Notice("decide", "Something is not hidden at all.", "It may be told exactly.", "section-2", "Section 2")
+    return Document(title, policy.title, policy.about, head(facts), sections, policy.fingerprint)
 
 
 def _in_short(facts: Facts, notices: tuple[Notice, ...]) -> Section:
     near, far = facts.extremes.closest, facts.extremes.farthest
     said = Paragraph(
-        f"All answers within the budget together tell the closest two kinds of record ({near.words}) apart in at most "
-        f"{_of_thousand(near.distance, facts)} of 1,000 guesses on average (a coin gets 500), and the farthest two "
-        f"({far.words}) in at most {_of_thousand(far.distance, facts)}. {_CEILING}"
+        f"All answers within the budget together tell the closest two kinds of record, {near.words}, apart in at most "
+        f"{right_of_thousand(facts, near.distance)} of 1,000 guesses on average (a coin gets 500), and the farthest "
+        f"two, {far.words}, in at most {right_of_thousand(facts, far.distance)}. {CEILING}{needed(notices)}"
     )
     return Section(0, "In short", (said, *notices))
-
-
-def _of_thousand(distance: float, facts: Facts) -> str:
-    if not math.isfinite(distance):
-        return "1,000"
-    (point,) = curve_of([Fraction(distance * _UP)], facts.policy.budget)
-    return _guesses(point.right_guess)
 
 
 def _hidden(facts: Facts) -> Section:
@@ -96,11 +72,12 @@ def _hidden(facts: Facts) -> Section:
         "are right on average; odds pass the figure beside it one time in a million. That chance is not δ."
     )
     blocks: list[Block] = [Paragraph(lead), _table("What distances tell, of the whole budget", facts.review.curve)]
-    for rule, resolved in zip(facts.review.rules, facts.policy.rules, strict=True):
-        blocks.append(Paragraph(f"{rule.words}: {rule.sentence}."))
+    for number, (rule, resolved) in enumerate(zip(facts.review.rules, facts.policy.rules, strict=True), 1):
+        blocks.append(Paragraph(rule_title(number, resolved), "title"))
+        blocks.append(Paragraph(f"{rule.sentence[:1].upper()}{rule.sentence[1:]}."))
         pairs = rows_of(facts, resolved)
         if pairs:
-            blocks.append(_pairs(f"Pairs under the rule at line {rule.line}", pairs, facts))
+            blocks.append(_pairs(f"Pairs under rule {number}", pairs, facts))
     blocks.append(
         Paragraph("What is told grows faster than distance: four times the distance is more than four times ε.", "note")
     )
@@ -129,7 +106,7 @@ def _pairs(label: str, rows: Iterable[tuple[str, Pair]], facts: Facts) -> ShownT
             what,
             pair.words,
             amount(pair.distance) if math.isfinite(pair.distance) else NO_LIMIT,
-            _of_thousand(pair.distance, facts),
+            right_of_thousand(facts, pair.distance),
         )
         for what, pair in rows
     )
@@ -153,13 +130,14 @@ def _right(distance: float) -> float:
 def _together(facts: Facts) -> Section:
     """Section 3, in guesses: what is hidden more than asked, which rules do nothing, what adds up."""
     far = facts.extremes.farthest
-    right = f"Two records may differ in everything at once: at most {_of_thousand(far.distance, facts)} right guesses"
+    right = (
+        f"Two records may differ in everything at once: at most {right_of_thousand(facts, far.distance)} right guesses"
+    )
     said: list[Words] = [f"{right} of 1,000, between {far.words}." if facts.extremes.exact else f"{right}."]
     for one in facts.review.tightened:
-        steps = " → ".join(f"{value} (line {line})" for line, value in one.path)
-        stated, given = (_of_thousand(distance, facts) for distance in (one.stated, one.given))
+        stated, given = (right_of_thousand(facts, distance) for distance in (one.stated, one.given))
         said.append(
-            f"Line {one.line} states at most {stated} right guesses of 1,000, but {one.start} → {steps} gives "
+            f"Line {one.line} states at most {stated} right guesses of 1,000, but {way_of(one, facts)} gives "
             f"{given}: more hidden than asked."
         )
     return combined(facts, said)
@@ -169,27 +147,6 @@ def _who(facts: Facts) -> Section:
     people = facts.policy.universe.reading.people
     assumed = "Each person is assumed to have one row; nothing checks it. For k rows distances add up: up to k times."
     return Section(4, "Who counts as a person", (Paragraph(assumed if people is None else people.sentence),))
-
-
-def _questions_section(facts: Facts) -> Section:
-    title = "What is asked, and how exact the answers are"
-    plan, spend = facts.plan, facts.spend
-    if facts.plan_shown is not None and spend is not None:
-        return Section(5, title, errors_of_questions(facts.plan_shown, spend))
-    if plan is None or spend is None:
-        nothing = Paragraph("No questions were given with this page. What they cost in accuracy is not on it.")
-        return Section(5, title, (nothing,))
-    widths = plan.half_widths(0.95, spend, facts.records)
-    ranges = possible_ranges(plan, facts.records)
-    rows = tuple(
-        (name, width_in_words(width if math.isfinite(width) else None, possible))
-        for name, width, possible in zip(plan.queries.names[:200], widths[:200].tolist(), ranges[:200], strict=True)
-    )
-    columns = (ShownColumn("Question"), ShownColumn("±, 19 times in 20", figures=True))
-    unknown = "" if any(ranges) else " Which answers are useless cannot be said: what is possible is not public here."
-    said = f"At a spend of {amount(spend)}; squares of spends add up.{unknown}"
-    table = ShownTable("Questions and their errors", columns, rows)
-    return Section(5, title, (table, Paragraph(said, "note"), *noise_blocks(plan, spend)))
 
 
 def _account(facts: Facts) -> Section:

@@ -15,6 +15,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace
 from dxgeom.planner.answers.error_bars import ErrorBars
 from dxgeom.planner.plan import Plan
+from dxgeom.privacy.measures import PURE
 from dxgeom.report.facts import Facts
 
 LEVEL: Final = 0.95
@@ -71,7 +72,7 @@ def possible_ranges(plan: Plan, records: int | None) -> list[tuple[float, float]
 def expected(facts: Facts, plan: Plan, spend: Fraction) -> tuple[Expected, ...]:
     """What to expect of each answer."""
     widths = plan.half_widths(LEVEL, spend, facts.records)
-    near, far = _ordinary(facts, plan, spend)
+    near, far = _ordinary(facts, plan, spend) if facts.policy.privacy == PURE else (None, None)
     biases = plan.bars(spend, facts.records).biases
     ranges = possible_ranges(plan, facts.records)
     return tuple(

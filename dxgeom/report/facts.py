@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
@@ -43,6 +44,15 @@ def spoken(label: str) -> str:
     return label if found is None else f"{found[1]} to {'below ' if found[3] == ')' else ''}{found[2]}"
 
 
+def both(one: str, other: str) -> str:
+    """Two records in one way everywhere: in brackets where they have several parts.
+
+    >>> both("B01", "S52"), both("B01, 1 to 2", "S52, 8 to 31")
+    ('B01 and S52', '(B01, 1 to 2) and (S52, 8 to 31)')
+    """
+    return f"({one}) and ({other})" if ", " in one or ", " in other else f"{one} and {other}"
+
+
 @final
 @dataclass(frozen=True)
 class Pair:
@@ -73,7 +83,7 @@ class PairDistances:
 
     def pair(self, first: int, second: int) -> Pair:
         """Two of them."""
-        return Pair(f"{self.labels[first]} or {self.labels[second]}", float(self.distances[first, second]))
+        return Pair(both(self.labels[first], self.labels[second]), float(self.distances[first, second]))
 
     def closest(self, chosen: Chosen) -> Pair | None:
         """Of the chosen pairs the one at the smallest distance above 0."""
@@ -114,7 +124,7 @@ def comparisons(policy: Policy, examined: tuple[AttributeExamination, ...]) -> t
         if LISTED not in small:
             return ()
         records = np.arange(universe.record_types)
-        labels = tuple(", ".join(map(spoken, universe.record(record).values())) for record in records.tolist())
+        labels = tuple(", ".join(_called(policy, universe.record(record))) for record in records.tolist())
         return (PairDistances(LISTED, labels, _distances(metric.distance(records[:, None], records[None, :]))),)
     found, step = [], 1
     for attribute in reversed(universe.attributes):
@@ -125,6 +135,11 @@ def comparisons(policy: Policy, examined: tuple[AttributeExamination, ...]) -> t
             found.append(PairDistances(attribute.name, called, _distances(distances)))
         step *= attribute.size
     return tuple(reversed(found))
+
+
+def _called(policy: Policy, record: Mapping[str, str]) -> Iterator[str]:
+    """The values of a record, as readers know them."""
+    return (spoken(policy.labels.value(name, value)) for name, value in record.items())
 
 
 def _distances(found: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -184,10 +199,11 @@ def _farthest(
             exact = exact and diameter is not None and sizes[attribute.name].form in ("discrete", "line")
             most += math.inf if diameter is None else diameter
         first, second = first * attribute.size + here, second * attribute.size + there
-        words.append((spoken(attribute.labels[here]), spoken(attribute.labels[there])))
+        called = (policy.labels.value(attribute.name, attribute.labels[code]) for code in (here, there))
+        words.append((spoken(next(called)), spoken(next(called))))
     ends = (", ".join(each[k] for each in words) for k in (0, 1))
     distance = float(policy.metric.distance(first, second))
-    return Pair(" or ".join(ends), distance) if exact else Pair("the farthest two", most), exact
+    return Pair(both(*ends), distance) if exact else Pair("the farthest two", most), exact
 
 
 @final

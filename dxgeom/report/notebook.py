@@ -48,12 +48,12 @@ from dxgeom.report.exactness import LEVEL, ordinary_noise
 from dxgeom.report.facts import Facts, PairDistances, entries_of, facts_of, require_odds
 from dxgeom.report.questions import MOST_ROWS, noise_picture
 from dxgeom.report.released import AnswerAsReleased, Released, release_of
-from dxgeom.report.review import warnings
 from dxgeom.report.rules import example_pairs, map_of, promises
 from dxgeom.report.sections import head, in_short
 from dxgeom.report.short_plan import plan_screen
 from dxgeom.report.short_policy import policy_screen
 from dxgeom.report.short_release import release_screen
+from dxgeom.report.warnings import warnings
 from dxgeom.universe.people.people import PUBLIC_NUMBER
 from dxgeom.universe.wording import shown as quoted
 from dxgeom.wording.numbers import amount, at_most, digits, guesses, plus_minus

@@ -15,12 +15,15 @@ from dxgeom.document.scene import Scene
 from dxgeom.document.scenes import noise_shape
 from dxgeom.planner.overview import TableErrors
 from dxgeom.planner.plan import Plan
+from dxgeom.privacy.measures import PURE
 from dxgeom.report.exactness import LEVEL, Expected, covers, expected
 from dxgeom.report.facts import Facts
 from dxgeom.report.projection import projection_of_body
 from dxgeom.wording.numbers import amount, digits, odds, plus_minus
 
 MOST_ROWS: Final = 200
+MOST_SHOWN: Final = 40
+"""Questions with ± on a page: a reader gets through so many."""
 _DRAWS: Final = 20_000
 _MOST_DRAWN: Final = 4_000_000
 
@@ -41,22 +44,33 @@ def questions_section(facts: Facts) -> Section:
 
 
 def question_table(facts: Facts, rows: tuple[Expected, ...]) -> ShownTable:
-    """Each question with ±, and the two yardsticks beside it."""
-    near, far = (odds(pair.distance * facts.budget) for pair in (facts.extremes.closest, facts.extremes.farthest))
-    columns = (
-        ShownColumn("Question"),
-        ShownColumn("This plan", figures=True),
-        ShownColumn(f"If every pair were as hidden as the closest ({near})", figures=True),
-        ShownColumn(f"If every pair were as little hidden as the farthest ({far})", figures=True),
-    )
-    cells = tuple(
-        (
-            row.name,
-            *(width_in_words(width, row.possible) for width in (row.half_width, row.closest, row.farthest)),
-        )
-        for row in rows[:MOST_ROWS]
-    )
-    return ShownTable("Questions and their errors", columns, cells)
+    """Each question with ±, and where odds are promised the two yardsticks beside it; of many the least exact."""
+    columns = [ShownColumn("Question"), ShownColumn("This plan, 19 times in 20", figures=True)]
+    if facts.policy.privacy == PURE:
+        near, far = (odds(pair.distance * facts.budget) for pair in (facts.extremes.closest, facts.extremes.farthest))
+        columns += [
+            ShownColumn(f"If every pair were as hidden as the closest ({near})", figures=True),
+            ShownColumn(f"If every pair were as little hidden as the farthest ({far})", figures=True),
+        ]
+    cells = []
+    for row in least_exact(rows):
+        widths = (row.half_width, row.closest, row.farthest)[: len(columns) - 1]
+        cells.append((row.name, *(width_in_words(width, row.possible) for width in widths)))
+    return ShownTable("Questions and their errors", tuple(columns), tuple(cells))
+
+
+def least_exact(rows: tuple[Expected, ...]) -> tuple[Expected, ...]:
+    """All questions in their order; of more than a page holds those whose ± is largest beside what is possible, or
+    where that is not public, largest."""
+    if len(rows) <= MOST_SHOWN:
+        return rows
+    known = all(row.possible is not None and row.possible[1] > row.possible[0] for row in rows)
+
+    def exactness(row: Expected) -> float:
+        span = row.possible[1] - row.possible[0] if known and row.possible is not None else 1.0
+        return row.half_width / span
+
+    return tuple(sorted(rows, key=lambda row: -exactness(row))[:MOST_SHOWN])
 
 
 def width_in_words(half_width: float | None, possible: tuple[float, float] | None) -> Words:
@@ -68,14 +82,6 @@ def width_in_words(half_width: float | None, possible: tuple[float, float] | Non
 
 
 def _explained(facts: Facts, spend: Fraction, rows: tuple[Expected, ...]) -> str:
-    left_out = f" The first {MOST_ROWS} of {len(rows):,} questions." if len(rows) > MOST_ROWS else ""
-    far = facts.extremes.farthest.distance
-    middle = "Middle column: ordinary noise, which protects everybody more than the policy asks."
-    right = (
-        f"Right column: less is hidden; the closest two, too, could then be told apart at {odds(far * facts.budget)}."
-        if math.isfinite(far)
-        else "Right column: nothing is hidden, and answers are exact."
-    )
     useful = next((row.possible for row in rows if row.possible is not None), None)
     useless = (
         "Which answers are useless cannot be said here: the number of records is not public on this page."
@@ -84,11 +90,32 @@ def _explained(facts: Facts, spend: Fraction, rows: tuple[Expected, ...]) -> str
         f"{amount(useful[1])} for the first question."
     )
     first = f"At spend {amount(spend)}, 19 times in 20 an answer is off by at most this."
-    return f"{first} {middle} {right} {useless}{left_out}"
+    beside = f" {_yardsticks(facts)}" if facts.policy.privacy == PURE else " Squares of spends add up."
+    return f"{first}{beside} {useless}{_rest(rows)}"
+
+
+def _yardsticks(facts: Facts) -> str:
+    far = facts.extremes.farthest.distance
+    right = (
+        f"Right column: less is hidden; the closest two, too, could then be told apart at {odds(far * facts.budget)}."
+        if math.isfinite(far)
+        else "Right column: nothing is hidden, and answers are exact."
+    )
+    return f"Middle column: ordinary noise, which protects everybody more than the policy asks. {right}"
+
+
+def _rest(rows: tuple[Expected, ...]) -> str:
+    """What is said of the questions that the table leaves out."""
+    shown = least_exact(rows)
+    left = [row.half_width for row in rows if row not in shown]
+    if not left:
+        return ""
+    ends = plus_minus(min(left)), plus_minus(max(left))
+    return f" These are the {len(shown)} least exact; and {len(left):,} more, {ends[0]} to {ends[1]}."
 
 
 def _biases(rows: tuple[Expected, ...]) -> Iterator[str]:
-    for row in rows[:MOST_ROWS]:
+    for row in least_exact(rows):
         if math.isinf(row.bias):
             yield f"{row.name}: no upper limit can be given; values stand for many numbers of uncounted records."
         elif row.bias > 0:

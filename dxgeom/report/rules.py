@@ -21,9 +21,9 @@ from dxgeom.policy.explain.tightening import LISTED
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.rule_kinds import kind_of_rule
 from dxgeom.policy.source.fields import edges_words
-from dxgeom.report.facts import Chosen, Facts, Pair, PairDistances
+from dxgeom.report.facts import Chosen, Facts, Pair, PairDistances, both
 from dxgeom.universe.places import PointsAttribute
-from dxgeom.wording.numbers import BANDS, amount, band_of, digits, guesses, odds
+from dxgeom.wording.numbers import BANDS, amount, at_most, band_of, digits, guesses, odds
 
 
 def rule_title(number: int, rule: ResolvedRule) -> str:
@@ -145,7 +145,8 @@ def map_of(facts: Facts, one: PairDistances) -> Picture | None:
         return None
     spots = flat(present.coordinates, present.geometry)
     rings = _rings(facts, one.name, present.unit or "")
-    scene = place_map(one.name, present.labels, spots, present.unit or "", rings)
+    called = facts.policy.labels.values_of(one.name, present.labels)
+    scene = place_map(facts.policy.labels.attribute(one.name), called, spots, present.unit or "", rings)
     return Picture(scene, _CAPTION if rings else "Each dot is a place, at one scale in all directions.")
 
 
@@ -233,7 +234,7 @@ def rows_of(facts: Facts, rule: ResolvedRule) -> list[Row]:
     """Pairs that the rule is about, by their compiled distances: the closest and the farthest, or step by step."""
     if rule.presence is not None:
         away = float(min(one.presence for one in facts.policy.rules if one.presence is not None))
-        return [("Having a record or none", Pair("any record or no record", away))]
+        return [("Having a record or none", Pair("any record and no record", away))]
     if rule.everything is not None:
         return [("Any two, at most", facts.extremes.farthest)]
     if facts.policy.universe.listed is not None:
@@ -246,7 +247,8 @@ def rows_of(facts: Facts, rule: ResolvedRule) -> list[Row]:
     for name, bound in every:
         stated = np.isfinite(bound.matrix(known[name].size))
         found = _pairs_of(known[name], bound, rule, stated & known[name].every)
-        rows += [(f"{name}: {what.lower()}" if len(rule.bounds) > 1 else what, pair) for what, pair in found]
+        title = facts.policy.labels.attribute(name)
+        rows += [(f"{title}: {what.lower()}" if len(rule.bounds) > 1 else what, pair) for what, pair in found]
     return rows
 
 
@@ -310,7 +312,7 @@ def _together_rows(facts: Facts, rule: ResolvedRule) -> list[Row]:
         codes = [ends.get(attribute.name, (0, 0)) for attribute in universe.attributes]
         one, other = (int(universe.indices_of([np.array([code[k]]) for code in codes])[0]) for k in (0, 1))
         words = [", ".join(known[name].labels[ends[name][k]] for name in joint.names) for k in (0, 1)]
-        return Pair(" or ".join(words), float(metric.distance(one, other)))
+        return Pair(both(words[0], words[1]), float(metric.distance(one, other)))
 
     sizes = [known[name].size for name in joint.names]
     if joint.constant is None:
@@ -359,12 +361,33 @@ def _pictures(facts: Facts) -> Iterator[Block]:
     yield Beside((bands, note), (curve,))
     for one in facts.compared:
         if 2 < one.size <= MOST_VALUES and one.name != LISTED:
-            scene = heat_map(one.name, one.labels, one.distances * facts.budget)
-            caption = f"{one.name}: every pair of values, in the file's order; odds “to 1” at most, whole budget."
-            yield Picture(scene, caption)
+            yield heat_map_of(facts, one)
         drawn = map_of(facts, one)
         if drawn is not None:
             yield drawn
+
+
+_MOST_PAIRS: Final = 8
+
+
+def heat_map_of(facts: Facts, one: PairDistances) -> Block:
+    """Every pair of values as a picture with the worst of them as figures; a sentence where all are alike."""
+    title, told = facts.policy.labels.attribute(one.name), one.distances * facts.budget
+    first, second = np.triu_indices(one.size, 1)
+    pairs = told[first, second]
+    if pairs.min() >= pairs.max() * (1 - _SAME) or math.isinf(pairs.min()):
+        return Paragraph(f"{title}: any two of its {one.size} values are at odds of {at_most(float(pairs.max()))}.")
+    order = np.argsort(-pairs, kind="stable")[:_MOST_PAIRS]
+    rows = [(one.pair(int(first[k]), int(second[k])).words, odds(float(pairs[k]))) for k in order]
+    more = len(pairs) - len(rows)
+    rest = [(f"and {more:,} more", f"down to {odds(float(pairs.min()))}")] if more else []
+    columns = ShownColumn("Two values, worst first"), ShownColumn("Odds, whole budget", figures=True)
+    return Picture(
+        heat_map(title, one.labels, told),
+        f"{title}: every pair of values, in the file's order; odds “to 1” at most, whole budget.",
+        ShownTable(f"Pairs of {title}", columns, (*rows, *rest)),
+        heat_map(title, one.labels, told, narrow=True),
+    )
 
 
 _LAST: Final[tuple[Words, ...]] = ("above, or no limit", (Badge(BANDS[-1].words, BANDS[-1].look),))

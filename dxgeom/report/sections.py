@@ -21,7 +21,7 @@ from dxgeom.document.document import (
 from dxgeom.policy.explain.informed import NOT_HELD
 from dxgeom.policy.explain.tightening import NOBODY, Tightening
 from dxgeom.policy.lower.connectivity import Unprotected
-from dxgeom.report.facts import Facts
+from dxgeom.report.facts import Facts, spoken
 from dxgeom.universe.people.people import People
 from dxgeom.universe.wording import shown
 from dxgeom.wording.glossary import WORDS
@@ -143,10 +143,11 @@ def _rows(facts: Facts) -> Iterator[Row]:
         allowed = (
             f"The policy, by 'unconnected: allow' {_line_of(facts, 'unconnected')}. A rule that joins them hides it."
         )
-        yield "Groups of records" if one.attribute is None else one.attribute, _meaning(one), allowed
+        named = "Groups of records" if one.attribute is None else facts.policy.labels.attribute(one.attribute)
+        yield named, _meaning(facts, one), allowed
     for name in sorted(facts.policy.resolved.public):
         yield (
-            f"Whether {name} is missing",
+            f"Whether {facts.policy.labels.attribute(name)} is missing",
             "It is told exactly whether a record has a value here.",
             f"The policy, by 'missing: public' of {name}. 'missing: {{epsilon: …}}' hides it.",
         )
@@ -187,8 +188,9 @@ def _rows(facts: Facts) -> Iterator[Row]:
     )
 
 
-def _meaning(one: Unprotected) -> str:
-    examples = [example for _, example in one.components[:2] if example]
+def _meaning(facts: Facts, one: Unprotected) -> str:
+    called = facts.policy.labels.value
+    examples = [called(one.attribute or "", str(example)) for _, example in one.components[:2] if example]
     if len(examples) == 2:
         return (
             f"{examples[0]} and {examples[1]} may be told apart exactly; there are {len(one.components):,} such groups."
@@ -206,7 +208,7 @@ def _line_of(facts: Facts, key: str) -> str:
 
 def together(facts: Facts) -> Section:
     """The section."""
-    tightened = (tightened_in_words(one, facts.budget) for one in facts.review.tightened)
+    tightened = (tightened_in_words(one, facts) for one in facts.review.tightened)
     return combined(facts, [_farthest(facts), *tightened])
 
 
@@ -217,7 +219,7 @@ def combined(facts: Facts, sentences: list[Words]) -> Section:
         sentences.append("No rule lowers what another one states, and none is idle.")
     unexamined = facts.review.not_examined
     if unexamined:
-        names = ", ".join(unexamined)
+        names = ", ".join(map(facts.policy.labels.attribute, unexamined))
         sentences.append(f"Not examined pair by pair, because there are too many values or bounds: {names}.")
     return Section(3, "What the rules do together", tuple(Paragraph(words) for words in sentences))
 
@@ -243,14 +245,21 @@ def _farthest(facts: Facts) -> Words:
     )
 
 
-def tightened_in_words(one: Tightening, budget: float) -> str:
+def way_of(one: Tightening, facts: Facts) -> str:
+    """The way from one value to another, step by step with the lines of the rules."""
+    called = facts.policy.labels.value
+    steps = (f"{spoken(called(one.attribute, value))} (line {line})" for line, value in one.path)
+    return " → ".join((spoken(called(one.attribute, one.start)), *steps))
+
+
+def tightened_in_words(one: Tightening, facts: Facts) -> str:
     """What a rule states, what the pair gets, by which way, and what to change."""
-    steps = " → ".join(f"{value} (line {line})" for line, value in one.path)
+    budget = facts.budget
     lines = list(dict.fromkeys(line for line, value in one.path if value != NOBODY)) or [one.line]
     undo = " or ".join(str(line) for line in lines)
     more = f", and so for {one.pairs:,} pairs" if one.pairs > 1 else ""
     return (
-        f"Line {one.line} states {odds(one.stated * budget)}, but {one.start} → {steps} gives "
+        f"Line {one.line} states {odds(one.stated * budget)}, but {way_of(one, facts)} gives "
         f"{odds(one.given * budget)}{more}: more hidden than asked. To undo: raise line {undo}."
     )
 
@@ -260,12 +269,16 @@ _NUMBERS = ("Nothing needs", "One thing needs", "Two things need", "Three things
 
 def in_short(facts: Facts, notices: tuple[Notice, ...]) -> Section:
     """The closest and the farthest pair, and every warning."""
+    blocks: tuple[Block, ...] = (Paragraph((*summary(facts), needed(notices))), *notices)
+    return Section(0, "In short", blocks)
+
+
+def needed(notices: tuple[Notice, ...]) -> str:
+    """How many decisions the warnings ask for, as the end of a paragraph."""
     stops = sum(one.severity == "stop" for one in notices)
     decisions = sum(one.severity == "decide" for one in notices)
     needs = _NUMBERS[decisions] if decisions < len(_NUMBERS) else f"{decisions} things need"
-    end = " Something here stops a signature." if stops else f" {needs} a decision."
-    blocks: tuple[Block, ...] = (Paragraph((*summary(facts), end)), *notices)
-    return Section(0, "In short", blocks)
+    return " Something here stops a signature." if stops else f" {needs} a decision."
 
 
 def summary(facts: Facts) -> tuple[str | Strong, ...]:
@@ -304,7 +317,7 @@ def _records(facts: Facts) -> str:
 
 def _hidden(facts: Facts) -> list[str]:
     bare = {one.attribute for one in facts.policy.unprotected if one.no_rule}
-    return [name for name in facts.policy.universe.names if name not in bare]
+    return [facts.policy.labels.attribute(name) for name in facts.policy.universe.names if name not in bare]
 
 
 def evidence(facts: Facts) -> Section:

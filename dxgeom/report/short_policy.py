@@ -203,7 +203,7 @@ def _closest_and_farthest(policy: Policy, one: AttributeExamination) -> tuple[st
         return "", ""
     [found] = comparisons(policy, (one,))
     pairs = found.closest(found.every), found.farthest(found.every)
-    near, far = ("" if pair is None else f" ({pair.words.replace(' or ', ' and ', 1)})" for pair in pairs)
+    near, far = ("" if pair is None else f" ({pair.words})" for pair in pairs)
     return near, far
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dxgeom.document.scene import DOTS_PER_INCH
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import UnsupportedCombination, file_errors
 from dxgeom.numeric.optional_library import optional_library
 from dxgeom.progress_line import in_notebook
 from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.document.document import Document
+    from dxgeom.document.scene import Scene
 
 
 def brief(thing: object) -> str:
@@ -131,14 +134,63 @@ def _in_notebook(thing: object, what: str) -> Any:
 def plotted(thing: object, about: tuple[str, ...], axes: Any) -> Any:
     """The thing's picture; see ``Pictured.plot``. Raises: UnsupportedCombination, MissingExtra."""
     optional_library("matplotlib", "plots", "pictures are drawn")
-    scene_of = _in_notebook(thing, "_scene")
-    scene = None if scene_of is None else scene_of(thing, about)
-    if scene is None:
-        what = f" about {', '.join(about)}" if about else ""
-        name = name_of(thing, _BRIEFS).lower()
-        raise UnsupportedCombination(f"there is nothing to draw of this {name}{what}")
+    scene = _scene_of(thing, about)
     if axes is None and in_notebook():
         # Only what pyplot knows is shown below a cell.
         size = (scene.width / DOTS_PER_INCH, scene.height / DOTS_PER_INCH)
         _, axes = import_module("matplotlib.pyplot").subplots(figsize=size, layout="constrained")
     return import_module("dxgeom.document.axes").drawn(scene, axes)
+
+
+def _scene_of(thing: object, about: tuple[str, ...]) -> Scene:
+    """The thing's picture as marks. Raises: UnsupportedCombination where there is none."""
+    scene_of = _in_notebook(thing, "_scene")
+    scene: Scene | None = None if scene_of is None else scene_of(thing, about)
+    if scene is None:
+        what = f" about {', '.join(about)}" if about else ""
+        name = name_of(thing, _BRIEFS).lower() or f"'{type(thing).__name__}'"
+        raise UnsupportedCombination(f"there is nothing to draw of this {name}{what}")
+    return scene
+
+
+_SIZES: Final = ((4.0, 40.0), (0.5, 50.0))
+"""Points of words, and inches, that make sense."""
+
+
+def save(
+    thing: object,
+    path: str | os.PathLike[str],
+    *about: str,
+    font: str | None = None,
+    font_size: float = 9.0,
+    width: float | None = None,
+    height: float | None = None,
+) -> Path:
+    """Write the picture of a policy, a plan or a release to a file, for a paper: SVG, PDF or PNG by its ending.
+
+    Args: ``about``: as in ``plot``; ``font``: a family that this machine has; ``font_size`` in points; ``width`` and
+    ``height`` in inches: left out, those of the picture, and of one given the other follows.
+    Returns: the file. Words in it are text, not outlines; the same thing gives the same file.
+    Raises: UnsupportedCombination for another ending, a font that is not there, sizes that make no sense, and where
+    there is nothing to draw; MissingExtra without matplotlib; DataError where the file cannot be written.
+    """
+    optional_library("matplotlib", "plots", "pictures are drawn")
+    drawing, place = import_module("dxgeom.document.axes"), Path(path)
+    wrong = [] if place.suffix.lower() in drawing.SHAPES else [f"a file that ends in {', '.join(drawing.SHAPES)}"]
+    given = ((font_size, "font_size", _SIZES[0]), (width, "width", _SIZES[1]), (height, "height", _SIZES[1]))
+    for number, name, (least, most) in given:
+        if number is not None and not least <= number <= most:
+            wrong.append(f"{name} from {least:g} to {most:g}, found {number}")
+    if wrong:
+        raise UnsupportedCombination(f"a picture needs {'; '.join(wrong)}: '{place.name}' is not written")
+    scene = _scene_of(thing, about)
+    shape = scene.height / scene.width
+    across = width or (height / shape if height else scene.width / DOTS_PER_INCH)
+    try:
+        with file_errors(place, "written"):
+            drawing.write(scene, place, font, font_size, (across, height or across * shape))
+    except ValueError as error:
+        raise UnsupportedCombination(
+            f"the font '{font}' is not on this machine: leave it out, or install it"
+        ) from error
+    return place

@@ -100,13 +100,15 @@ def test_the_ten_questions_are_answered_in_curves():
     policy, plan = planned("hotline")
     document = review_page(policy, plan, spend=policy.budget / 2)
     short = said(document, 0)
-    assert "the farthest two (1 to below 6, 0 to below 8, loneliness or" in short
+    assert "the farthest two, (1 to below 6, 0 to below 8, loneliness) and (" in short
     assert "(a coin gets 500)" in short and "576 of 1,000" in short and "There is no ceiling on the odds" in short
-    assert "Any two | loneliness or illness | 0.3 | 576" in said(document, 1)
+    assert "Any two | loneliness and illness | 0.3 | 576" in said(document, 1)
     assert "Having a record | No limit is promised" in said(document, 2)
     assert "at most 876 right guesses of 1,000, between" in said(document, 3)
     assert "counts with every row, of which the first 3" in said(document, 4)
-    assert "± 27" in said(document, 5) and "cannot be said: what is possible is not public" in said(document, 5)
+    assert "± 27" in said(document, 5) and "cannot be said here: the number of records is not public" in said(
+        document, 5
+    )
     assert "the budget is 1" in said(document, 6).lower()
     assert policy.fingerprint in said(document, 7)
     pictures = document.html().count("<svg")
@@ -118,7 +120,7 @@ def test_the_ten_questions_are_answered(stays):
     short = said(document, 0)
     assert "1.11 to 1 (525 right of 1,000 guesses; a coin gets 500)" in short
     assert "90.1 to 1 (990 right)" in short
-    assert "B or B20 | 1.06 to 1 | 1.11 to 1 | 525" in said(document, 1)
+    assert "B and B20 | 1.06 to 1 | 1.11 to 1 | 525" in said(document, 1)
     assert "at most this many are right" in said(document, 1)
     assert "Having a record | No limit is promised" in said(document, 2)
     assert "1.35 to 1 for three" in said(document, 4)
@@ -136,7 +138,7 @@ def test_what_the_page_says_of_the_bands_is_the_compiled_metrics(stays):
     document, _, policy, _ = stays
     table = next(block for block in document.section(1).blocks if isinstance(block, ShownTable))
     for row in table.rows:
-        one, other = plain_words(row[1]).split(" or ")
+        one, other = plain_words(row[1]).split(" and ")
         distance = float(policy.explain({"diagnosis": one}, {"diagnosis": other}).distance)
         assert row[3] == odds(distance * (1 - 1e-12))
         assert plain_words(row[-1]) == band_of(distance).words
@@ -181,15 +183,15 @@ def test_a_file_that_is_no_release_is_refused(content, tmp_path):
 def test_an_epsilon_that_hides_nothing_stops_a_signature():
     data = {"policy": "p", "universe": {"attributes": {"a": ["x", "y"]}}, "rules": [{"change": "a", "epsilon": 1000}]}
     short = said(review_page(dx.Policy.from_dict(data)), 0)
-    assert "stop: The rule at line" in short
+    assert "stop: Rule 1 (line" in short and "It hides nothing." in short
     assert "more than 1,000,000 to 1" in short
 
 
 def test_chains_beyond_what_a_rule_names_are_told():
     policy = dx.load_policy(POLICIES / "bike-sharing" / "policy.yaml")
     told = said(review_page(policy), 1)
-    assert "Any two that it names | Station or Library | 1.65 to 1" in told
-    assert "Farthest two by any way | Station or Beach | 12.2 to 1" in told
+    assert "Any two that it names | Station and Library | 1.65 to 1" in told
+    assert "Farthest two by any way | Station and Beach | 12.2 to 1" in told
 
 
 def test_hostile_names_are_text():
@@ -251,7 +253,7 @@ def test_a_change_of_policy_is_told_worst_first():
     }
     page = changes_page(old, dx.Policy.from_dict(data))
     first = next(block for block in page.section(1).blocks if isinstance(block, ShownTable)).rows[0]
-    assert [plain_words(cell) for cell in first[:4]] == ["nights", "1 to below 3 or 8 to 31", "2.72 to 1", "6.05 to 1"]
+    assert [plain_words(cell) for cell in first[:4]] == ["nights", "1 to below 3 and 8 to 31", "2.72 to 1", "6.05 to 1"]
     assert "The attribute diagnosis is gone." in said(page, 0)
     assert "The attribute ward is new." in said(page, 0)
     assert "No pair of values is hidden less" in said(changes_page(old, old), 0)
