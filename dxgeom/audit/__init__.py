@@ -8,7 +8,7 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.audit.covariance_audit import audit_covariance as audit_covariance
-    from dxgeom.audit.hull_audit import audit_hull as audit_hull
+    from dxgeom.audit.hull_audit import audit_hull as audit_hull, audit_hulls as audit_hulls
     from dxgeom.audit.observed_losses import observed_loss as observed_loss
     from dxgeom.audit.plan_audit import audit_plan as audit_plan
 

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
@@ -20,8 +21,12 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.audit.double_description import MISSING, FoundFacets
-from dxgeom.errors import CertificateRefused, MissingExtra, TooLarge
+from dxgeom.audit.plan_audit import mechanisms_within
+from dxgeom.errors import CertificateRefused, MissingExtra, TooLarge, UnsupportedCombination
+from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.polytope import SymmetricPolytope
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.planner.plan import Plan
 
 MOST_VERTICES: Final = 1_000
 MOST_FACETS: Final = 4_000
@@ -80,6 +85,38 @@ def audit_hull(body: SymmetricPolytope, seconds: float = SECONDS) -> HullAudit:
     if claimed - found:
         raise CertificateRefused(f"double description misses facets that are some: {_EXACTLY}")
     return HullAudit(len(corners), len(found), answer.exact)
+
+
+def audit_hulls(plan: Any, seconds: float = SECONDS) -> tuple[tuple[str, HullAudit], ...]:
+    """Every hull of a plan's noise with the name of where it is, each checked as by :func:`audit_hull`.
+
+    Args: ``plan``: a plan, or what ``dx.load_plan`` returns. Bodies that are made of hulls are taken apart.
+    Raises: UnsupportedCombination for a plan whose noise has no hull; as :func:`audit_hull`.
+    """
+    require(plan, Plan, "plan", "give a plan, or what dx.load_plan returns")
+    found = [
+        (f"{name}{mechanism.name}", hull)
+        for name, mechanism in mechanisms_within(plan.mechanism, "")
+        if isinstance(mechanism, AdditiveMechanism) and mechanism.law is not None and mechanism.law.body is not None
+        for hull in _hulls_in(mechanism.law.body)
+    ]
+    if not found:
+        raise UnsupportedCombination(
+            "no noise of this plan has a hull, whose facets could be found again: dxgeom audit plan looks at any noise"
+        )
+    return tuple((name, audit_hull(hull, seconds)) for name, hull in found)
+
+
+def _hulls_in(body: ConvexBody) -> Iterator[SymmetricPolytope]:
+    """The polytopes with a proved boundary that a body is made of."""
+    if body.polytope is not None:
+        yield body.polytope
+        return
+    made_of = [*(body.factors or ()), *(body.summands or ())]
+    if body.preimage is not None:
+        made_of.append(body.preimage[0])
+    for one in made_of:
+        yield from _hulls_in(one)
 
 
 _EXACTLY: Final = "install pycddlib with GMP, which works in rationals, in place of pycddlib-standalone"

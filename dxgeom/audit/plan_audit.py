@@ -217,7 +217,7 @@ def audit_plan(plan: Any) -> PlanAudit:
     policy = plan.policy
     metric: VerifiedMetric = plan.metric if policy is None else policy.compile()
     checked, left = [], []
-    for name, mechanism in _parts(plan.mechanism, ""):
+    for name, mechanism in mechanisms_within(plan.mechanism, ""):
         try:
             lines = _audited(mechanism, metric)
         except (TooLarge, UnsupportedCombination) as error:
@@ -233,16 +233,16 @@ def audit_plan(plan: Any) -> PlanAudit:
     return PlanAudit(tuple(checked), tuple(left), near)
 
 
-def _parts(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tuple[str, Mechanism[Any, Any]]]:
+def mechanisms_within(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tuple[str, Mechanism[Any, Any]]]:
     """The mechanisms that see data, each with what it is called before a sentence about it."""
     if isinstance(mechanism, PostProcessed):
-        yield from _parts(mechanism.inner, name)
+        yield from mechanisms_within(mechanism.inner, name)
     elif isinstance(mechanism, Sequential):
         shares = mechanism.shares
         if len(shares) != len(mechanism.parts) or min(shares) <= 0 or sum(shares, Fraction(0)) > 1:
             raise CertificateRefused("the shares of the parts of this plan come to more than the whole spend")
         for place, (part, share) in enumerate(zip(mechanism.parts, shares, strict=True), start=1):
-            yield from _parts(part, f"{name}part {place}, {part.name} at {share} of the spend: ")
+            yield from mechanisms_within(part, f"{name}part {place}, {part.name} at {share} of the spend: ")
     else:
         yield name, mechanism
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,6 +106,35 @@ def plan(
         print_either(output, {**document, "not_audited": list(found.not_audited), "bounds": bounds}, lines)
         if not found.holds:
             raise typer.Exit(Outcome.REFUSED)
+
+
+@audit.command()
+def hull(
+    planned: Annotated[Path, typer.Argument(help="A plan file of 'plan --output'.", metavar="PLAN")],
+    seconds: Annotated[
+        float, typer.Option(help="How long the other process may take for each hull.", min=0.001)
+    ] = 60.0,
+    output: FormatOption = Format.text,
+) -> None:
+    """Check by double description that the hulls of a plan file's noise have all their facets, and no other.
+
+    Facets are found anew from the vertices by pycddlib, in a process of its own. It comes with dxgeom[cdd] and works
+    in float64, which might miss some; with GMP it works in rationals. The answer says which it was.
+
+    \b
+    Example:
+      dxgeom plan policy.yaml queries.yaml --mechanism hull --output plan.json
+      dxgeom audit hull plan.json
+    """
+    with refusals(output):
+        from dxgeom.audit.hull_audit import audit_hulls
+        from dxgeom.plan_files.loading import load_plan
+
+        found = audit_hulls(load_plan(planned), seconds)
+        lines = [f"hulls of {planned}", "verdict  holds"]
+        lines += [f"checked  {name}: {line}" for name, one in found for line in one.lines()]
+        each = [{"mechanism": name, **asdict(one)} for name, one in found]
+        print_either(output, {"plan": str(planned), "verdict": "holds", "hulls": each}, lines)
 
 
 def _audited(claims: dict[str, Any], subject: Path) -> Audit:

@@ -7,7 +7,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from flint import ctx, fmpq, fmpq_mat
@@ -251,6 +251,20 @@ class ConvexBody(DefinedByNumbers):
     def preimage(self) -> tuple[ConvexBody, NDArray[np.float64]] | None:
         """A body, and an invertible matrix that makes this one of it."""
         return None
+
+    def to_shapely(self, first: int = 0, second: int = 1) -> Any:
+        """The body's orthogonal projection on two of its coordinates, as a Shapely geometry.
+
+        Guarantee: up to the rounding of float64; of a round body *around* the projection, within a ten-thousandth.
+        Raises: UnsupportedCombination unless first and second are two of the body's coordinates.
+        """
+        from dxgeom.universe.polygons import hull_around
+
+        if first == second or not {first, second} <= set(range(self.dimension)):
+            raise UnsupportedCombination(
+                f"a region of the plane has two different coordinates of {self.dimension}, found {first} and {second}"
+            )
+        return hull_around(self.projection(np.eye(self.dimension)[[first, second]]))
 
     def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points (n, 2) whose hull is the body's image under ``onto`` (2, m), up to the rounding of float64.

@@ -197,13 +197,7 @@ class DatabaseSecrets(Secrets):
 
     def index_of(self, secret: Any) -> int:
         """Args: ``secret``: the value of each individual, None for who is absent; or a text such as "3, 4, absent"."""
-        cells = secret.split(",") if isinstance(secret, str) else secret
-        if not isinstance(cells, Sequence) or len(cells) != self.policy.individuals:
-            raise DataError(
-                f"this secret is a database: a value for each of {self.policy.individuals} individuals, with commas "
-                "between, and 'absent' for who is not there"
-            )
-        database = [self._steps(cell) for cell in cells]
+        database = _database_of(self.policy, secret)
         if self.query == "sum":
             return total(database)
         return average(database) if self.query == "average" else percentile(database, self.level)
@@ -211,28 +205,80 @@ class DatabaseSecrets(Secrets):
     def label(self, index: int) -> str:
         return plain(self.numbers[index])
 
-    def _steps(self, cell: Any) -> int | None:
-        if cell is None or (isinstance(cell, str) and cell.strip() in ("", "absent")):
-            return None
-        try:
-            number = exact(cell.strip()) if isinstance(cell, str) else Fraction(cell)
-        except (NotANumber, TypeError, ValueError) as error:
-            raise DataError(f"a value of a database is a number, or 'absent'; found {described(cell)}") from error
-        steps = number / self.policy.step
-        if steps.denominator != 1 or not 0 <= steps <= self.policy.largest:
-            most = plain(self.policy.largest * self.policy.step)
-            raise DataError(f"values are multiples of {plain(self.policy.step)} from 0 to {most}; one is not")
-        return int(steps)
+
+@final
+@dataclass(frozen=True, eq=False)
+class WholeDatabaseSecrets(Secrets):
+    """All databases of a policy, up to who has which value, and what a query answers on each."""
+
+    policy: DatabasePolicy
+    space: DatasetSpace = field(repr=False)
+    budget: Fraction
+
+    @property
+    def name(self) -> str:
+        """What the policy's accounts are called."""
+        return self.policy.title
+
+    @property
+    def rate(self) -> Fraction:
+        """Nats of a unit of length in ``space``."""
+        return self.policy.rate
+
+    @cached_property
+    def metric(self) -> VerifiedMetric:  # type: ignore[override]
+        return self.space.metric(self.rate, self.name, self.budget)
+
+    @property
+    def numbers(self) -> tuple[Fraction, ...]:
+        return self.space.values
+
+    def index_of(self, secret: Any) -> int:
+        """Args: ``secret``: as :meth:`DatabaseSecrets.index_of` takes it."""
+        database = _database_of(self.policy, secret)
+        total(database)
+        absent = self.policy.largest + 1
+        return self.policy.databases.index(tuple(sorted(absent if one is None else one for one in database)))
+
+    def label(self, index: int) -> str:
+        return plain(self.space.values[index])
+
+
+def _database_of(policy: DatabasePolicy, secret: Any) -> list[int | None]:
+    cells = secret.split(",") if isinstance(secret, str) else secret
+    if not isinstance(cells, Sequence) or len(cells) != policy.individuals:
+        raise DataError(
+            f"this secret is a database: a value for each of {policy.individuals} individuals, with commas between, "
+            "and 'absent' for who is not there"
+        )
+    return [_steps(policy, cell) for cell in cells]
+
+
+def _steps(policy: DatabasePolicy, cell: Any) -> int | None:
+    if cell is None or (isinstance(cell, str) and cell.strip() in ("", "absent")):
+        return None
+    try:
+        number = exact(cell.strip()) if isinstance(cell, str) else Fraction(cell)
+    except (NotANumber, TypeError, ValueError) as error:
+        raise DataError(f"a value of a database is a number, or 'absent'; found {described(cell)}") from error
+    steps = number / policy.step
+    if steps.denominator != 1 or not 0 <= steps <= policy.largest:
+        most = plain(policy.largest * policy.step)
+        raise DataError(f"values are multiples of {plain(policy.step)} from 0 to {most}; one is not")
+    return int(steps)
 
 
 def data_set_secrets(policy: DataSetPolicy, task: SecretTask) -> Secrets:
     """The data sets of a policy, and what the task asks of them.
 
-    Raises: UnsupportedCombination for a statistic that there is none of; TooLarge for graphs of more than seven nodes.
+    Raises: UnsupportedCombination for a statistic that there is none of; TooLarge for graphs of more than seven nodes,
+    and for more than 1,100 databases where layers of whole databases are asked for.
     """
     if policy.database is not None:
         query, level = _query(task.of)
         made = policy.database
+        if task.answer in DataSetLayers.words:
+            return WholeDatabaseSecrets(made, made.space(query, level), policy.budget)
         return DatabaseSecrets(made, query, level, made.metric(query, policy.budget))
     if policy.graphs is None:
         raise UnsupportedCombination("a policy of data sets has graphs or a database")
@@ -288,17 +334,18 @@ class DataSetLayers(AnswerKind):
     keys = ("of", "width")
 
     def prepared(self, task: SecretTask, secrets: Secrets, spend: Fraction) -> ReadyAnswer:
-        if not isinstance(secrets, GraphSecrets):
+        if not isinstance(secrets, GraphSecrets | WholeDatabaseSecrets):
             raise UnsupportedCombination(f"{task.answer} is about whole small data sets, such as graphs")
         if task.width is not None and task.answer != "composed":
             raise UnsupportedCombination(f"'width' is about composed layers, not about {task.answer}: leave it out")
         table = self._table(task, secrets, spend)
         even = [Fraction(1, secrets.space.size)] * secrets.space.size
         mean = float(table.expected_loss(even, secrets.space.losses))
-        errors = (f"off by {mean:.4g} on average over all graphs alike likely; exact",)
+        which = "graphs" if isinstance(secrets, GraphSecrets) else "databases"
+        errors = (f"off by {mean:.4g} on average over all {which} alike likely; exact",)
         return ReadyAnswer(table, partial(_present, secrets.space, errors), errors)
 
-    def _table(self, task: SecretTask, secrets: GraphSecrets, spend: Fraction) -> PrivateTable:
+    def _table(self, task: SecretTask, secrets: GraphSecrets | WholeDatabaseSecrets, spend: Fraction) -> PrivateTable:
         space = secrets.space
         match task.answer:
             case "privacy_first":

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
+from itertools import pairwise
 from numbers import Rational, Real
-from typing import TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +32,14 @@ from dxgeom.metrics.matrices import (
     require_of_a_check,
     require_progress,
 )
-from dxgeom.metrics.metric import MetricCertificate, Verdict
+from dxgeom.metrics.metric import MetricCertificate, Verdict, gathered
+from dxgeom.metrics.networkx_graphs import MOST_OF_A_GRAPH, edges_of_graph, is_networkx
 from dxgeom.metrics.verification import VerifiedMetric, named_in, verify
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.shortest_paths import EdgeGraph, distances_from, edge_graph, path_between
 from dxgeom.privacy.measures import PURE, Privacy, privacy_measure_of
 from dxgeom.universe.columns import plain
+from dxgeom.universe.wording import did_you_mean
 
 Edge: TypeAlias = tuple[str, str, Fraction | float | int]
 
@@ -73,12 +76,14 @@ class StatedEdges:
         return Fraction(length) * self.factor if self.exact else length
 
 
-def stated_edges(edges: Iterable[Edge]) -> StatedEdges:
+def stated_edges(edges: Iterable[Edge] | Any) -> StatedEdges:
     """The edges with their names numbered in sorted order, so that the order of edges has no meaning.
 
     Raises: NotAMetric for an empty list, and for rationals that need integers beyond 2⁵²; WrongArgument for what is no
     list of edges.
     """
+    if is_networkx(edges):
+        edges = edges_of_graph(edges)
     given = list(edges) if isinstance(edges, Iterable) else [edges]
     if not all(map(_is_edge, given)):
         raise WrongArgument(
@@ -166,6 +171,16 @@ _CELLS_PER_BLOCK = 1 << 22
 
 
 @final
+class EdgePath(NamedTuple):
+    """A shortest path: its ``nodes``, none where there is no path; the length of each step, and ``distance``, all
+    *rounded down*."""
+
+    nodes: tuple[str, ...]
+    steps: tuple[float, ...]
+    distance: float
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class EdgeVerdict:
     """An edge list that holds: ``metric`` is its shortest-path closure on ``names``, which are sorted.
@@ -177,6 +192,20 @@ class EdgeVerdict:
     certificate: MetricCertificate
     names: tuple[str, ...]
     components: int
+
+    def explain(self, first: str, second: str) -> EdgePath:
+        """Why two of the names are as far apart as they are: a shortest path between them. Raises: WrongArgument."""
+        place = {name: number for number, name in enumerate(self.names)}
+        for name in (first, second):
+            if name not in place:
+                raise WrongArgument(f"no edge names {name!r}: {did_you_mean(str(name), map(str, self.names))}")
+        start, end = place[first], place[second]
+        pairs = gathered(self.metric.metric.generating_pairs(), MOST_OF_A_GRAPH, "more edges than are searched")
+        graph = edge_graph(len(self.names), pairs.first, pairs.second, pairs.bound)
+        nodes = (start,) if start == end else path_between(graph, start, end)
+        steps = tuple(float(self.metric.distance(*step)) for step in pairwise(nodes))
+        distance = float(self.metric.distance(start, end))
+        return EdgePath(tuple(self.names[node] for node in nodes), steps, distance)
 
 
 @final
@@ -195,7 +224,7 @@ class EdgeRepair:
 
 
 def verify_edges(
-    edges: Iterable[Edge],
+    edges: Iterable[Edge] | Any,
     *,
     title: str = "edges",
     budget: Fraction | int = 1,
@@ -205,9 +234,9 @@ def verify_edges(
 ) -> EdgeVerdict:
     """The triangle-inequality checker for an edge list: no path is shorter than an edge between its ends.
 
-    Args: ``edges`` of (from, to, distance), undirected; ∞ states that there is no path. ``first`` stops at the first
-    records that show a violation; ``progress`` is called with the records done and their number. ``privacy``: what a
-    distance promises, as of :func:`verify_metric`.
+    Args: ``edges`` of (from, to, distance), undirected, or a NetworkX graph whose edges have a ``weight``; ∞ states
+    that there is no path. ``first`` stops at the first records that show a violation; ``progress`` is called with the
+    records done and their number. ``privacy``: what a distance promises, as of :func:`verify_metric`.
     Guarantee: *exact* for integers and rationals below 2⁵² over their common denominator; float64 lengths may exceed
     a path by a relative max(2⁻⁴⁸, (N + 1)·2⁻⁵³), which the certificate then says.
     Raises: NotAMetric; the witness of a too long edge is the whole shorter path, as places among the sorted names.
@@ -232,7 +261,7 @@ def verify_edges(
     return EdgeVerdict(verified, certificate, stated.names, metric.components()[0])
 
 
-def repair_edges(edges: Iterable[Edge], *, progress: Progress | None = None) -> EdgeRepair:
+def repair_edges(edges: Iterable[Edge] | Any, *, progress: Progress | None = None) -> EdgeRepair:
     """Every edge lowered to the shortest path between its ends: the largest metric below the list.
 
     Guarantee: *exact* for integers and rationals; float64 paths are sums rounded to nearest, never above the input.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field, replace
 from fractions import Fraction
 from types import NoneType
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -172,6 +172,19 @@ class VerifiedMetric(Displayed):
                 found = int(indices.min() if indices.min() < 0 else indices.max())
                 raise IndexError(f"record indices run from 0 to {self.size - 1}; found {found}")
         return self.metric.distance(i, j)
+
+    def to_networkx(self) -> Any:
+        """A ``networkx.Graph``: the pairs of records that generate the metric, with their distances as ``weight``.
+
+        Nodes are indices of records, with the values of their attributes where these are known; the absent record has
+        none. Shortest paths by ``weight`` are all distances; records without a path may be told apart.
+        Guarantee: weights are *rounded down*.
+        Raises: TooLarge beyond two million records or pairs; MissingExtra without NetworkX.
+        """
+        from dxgeom.metrics.networkx_graphs import graph_of_metric
+
+        universe = self.universe
+        return graph_of_metric(self.metric, int, lambda place: universe.record(place) if universe else {}, self.title)
 
 
 def require_verified(metric: object) -> None:

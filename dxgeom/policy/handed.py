@@ -1,6 +1,7 @@
-"""What Python hands over where a file would name a data file: graphs, data frames and geometries, as such files.
+"""What Python hands over where a file would name a data file: graphs, data frames and geometries, as such files; and
+what a policy hands out: its metrics as graphs of NetworkX, its places as geometries of Shapely.
 
-Touches ``syntax`` and ``source``; knows packages by what their objects can do and imports none.
+Knows packages by what their objects can do and imports none.
 """
 
 from __future__ import annotations
@@ -16,9 +17,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
-from dxgeom.errors import Diagnostic
-from dxgeom.policy.source.text import Folder, FolderInMemory, Language, PolicyText
+from dxgeom.errors import DataError, Diagnostic, UnsupportedCombination
+from dxgeom.metrics.networkx_graphs import graph_of_metric, is_networkx
+from dxgeom.policy.kinds.attribute_kinds import kind_of
+from dxgeom.policy.source.data_files import WrongContent
+from dxgeom.policy.source.text import Folder, FolderInMemory, Language, PolicyText, Unreadable
 from dxgeom.policy.syntax.writing import path_text, text_of_data, word_of
+from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import did_you_mean, shown
 
 _LISTS: Final = ("tolist", "to_list", "to_pylist")
 """How columns of the various frames become lists."""
@@ -78,11 +85,6 @@ def csv_of_rows(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 
 _ENDS: Final = ("from", "to")
 _NODE: Final = "node"
-
-
-def is_graph(thing: object) -> bool:
-    """Whether it lists nodes and edges, and says whether these have a direction."""
-    return all(hasattr(thing, what) for what in ("nodes", "edges", "is_directed"))
 
 
 def csv_of_edges(graph: Any) -> bytes:
@@ -347,7 +349,7 @@ def _attribute(name: Any, keys: Mapping[Any, Any], file: str, held: HandedOver) 
 
 
 def _graph(name: str, thing: Any, keys: Keys, held: HandedOver) -> Keys:
-    if is_graph(thing):
+    if is_networkx(thing):
         said = {"graph": held.kept(name, "edges.csv", csv_of_edges(thing))}
         return said if "nodes" in keys else said | {"nodes": held.kept(name, "nodes.csv", csv_of_nodes(thing))}
     return {"graph": held.kept(name, "edges.csv", csv_of_frame(thing))} if is_frame(thing) else {}
@@ -385,10 +387,53 @@ _BY_KEY: Final[dict[str, Callable[[str, Any, Keys, HandedOver], Keys]]] = {
 def _rule(rule: Any, number: int, file: str, held: HandedOver) -> Any:
     secrets = rule.get("secrets") if isinstance(rule, Mapping) else None
     edges = secrets.get("edges") if isinstance(secrets, Mapping) else None
-    if not (is_graph(edges) or is_frame(edges)):
+    if not (is_networkx(edges) or is_frame(edges)):
         return rule
-    written = csv_of_edges if is_graph(edges) else csv_of_frame
+    written = csv_of_edges if is_networkx(edges) else csv_of_frame
     stem = f"rule-{number + 1}"
     path = ("rules", number, "secrets", "edges")
     said = held.replaced(file, path, lambda: {"edges": held.kept(stem, "edges.csv", written(edges))})
     return {**rule, "secrets": {**(secrets or {}), **said}}
+
+
+def graph_of_attribute(policy: Any, name: str) -> Any:
+    """The pairs of values that generate an attribute's own metric; nodes are the values, as words.
+
+    Raises: UnsupportedCombination, TooLarge, MissingExtra.
+    """
+    attribute = _attribute_named(policy.universe, name)
+    if not policy.parts:
+        raise UnsupportedCombination(
+            "a table lists the records, so attributes have no metric of their own: leave it out"
+        )
+    labels = attribute.labels
+    part = policy.parts[policy.universe.names.index(name)]
+    return graph_of_metric(part, lambda place: labels[place], lambda place: {}, name)
+
+
+def geometries_of(policy: Any, name: str) -> dict[str, Any]:
+    """A geometry for each value of an attribute that is somewhere: points, or the regions of the policy's file.
+
+    On the globe longitude comes first, as Shapely's users have it.
+    Raises: UnsupportedCombination for an attribute whose values are nowhere; DataError where the file has changed.
+    """
+    attribute = _attribute_named(policy.universe, name)
+    present = attribute.present
+    syntax = policy.resolved.document.universe.attributes.get(name)
+    kind = None if syntax is None else kind_of(syntax)
+    folder = None if policy.text is None else policy.text.folder
+    try:
+        shapes = None if kind is None else kind.geometries(syntax, present, folder)
+    except (Unreadable, WrongContent) as error:
+        raise DataError(f"the regions of {shown(name)} cannot be read again: {error}") from error
+    if shapes is None:
+        raise UnsupportedCombination(f"the values of {shown(name)} are no places: geometries are of points and regions")
+    if len(shapes) != present.size:
+        raise DataError(f"the file with the regions of {shown(name)} is not what it was: load the policy again")
+    return dict(zip(present.labels, shapes.tolist(), strict=True))
+
+
+def _attribute_named(universe: Universe, name: str) -> Attribute:
+    if name not in universe.names:
+        raise UnsupportedCombination(f"no attribute is called {shown(name)}: {did_you_mean(name, universe.names)}")
+    return universe.attribute(name)

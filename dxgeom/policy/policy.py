@@ -245,6 +245,26 @@ class Policy(Pictured):
 
         return forms(self.description, self.parts, self.metric, self.rules)
 
+    def to_networkx(self, attribute: str | None = None) -> Any:
+        """A ``networkx.Graph`` of the pairs that generate the metric, with distances as ``weight``: of an attribute's
+        values, by their words, as of a secret graph; or, left out, of whole records, as
+        :meth:`VerifiedMetric.to_networkx`.
+
+        Raises: UnsupportedCombination for an attribute that there is none of; TooLarge; MissingExtra.
+        """
+        from dxgeom.policy.handed import graph_of_attribute
+
+        return self.compile().to_networkx() if attribute is None else graph_of_attribute(self, attribute)
+
+    def to_shapely(self, attribute: str) -> dict[str, Any]:
+        """The Shapely geometry of each value of an attribute of places: a point, or the region of the policy's file.
+
+        Raises: UnsupportedCombination for values that are no places; DataError where the file has changed.
+        """
+        from dxgeom.policy.handed import geometries_of
+
+        return geometries_of(self, attribute)
+
     def explain(self, first: Record, second: Record) -> Explanation:
         """Why two records are as far apart as they are: the shortest path between them, rule by rule.
 

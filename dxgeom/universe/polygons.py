@@ -1,4 +1,4 @@
-"""Areas on the plane of longitude and latitude, by Shapely."""
+"""Areas on the plane of longitude and latitude, and what is handed out as geometries, by Shapely."""
 
 from __future__ import annotations
 
@@ -95,6 +95,16 @@ def areas_of(polygons: Sequence[Sequence[Rings]]) -> Areas:
     shapes = np.empty(len(polygons), dtype=object)
     shapes[:] = [_shape(parts) for parts in polygons]
     return Areas(shapes)
+
+
+def points_at(coordinates: NDArray[np.float64]) -> NDArray[Any]:
+    """A point for each of the coordinates (n, 2)."""
+    return np.asarray(shapely.points(coordinates))
+
+
+def hull_around(points: NDArray[np.float64]) -> Any:
+    """The convex hull of points (n, 2) of the plane: a polygon, or the line or point that it is."""
+    return shapely.MultiPoint(points).convex_hull
 
 
 def _shape(parts: Sequence[Rings]) -> Any:

@@ -185,7 +185,9 @@ def test_the_policy_document_builds_a_policy_in_python(capsys):
 
 
 def test_the_checking_document_measures_a_map(capsys):
-    (code,) = blocks(GUIDE / "checking.md", "python")
+    graph, code = blocks(GUIDE / "checking.md", "python")
+    exec(compile(graph, "checking.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("EdgePath(nodes=('flu', 'virus', 'cold')")
     exec(compile(code, "checking.md", "exec"), {})
     assert float(capsys.readouterr().out) == pytest.approx(2)
 

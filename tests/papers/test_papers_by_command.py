@@ -40,6 +40,23 @@ def test_a_script_draws_its_picture(script, monkeypatch, tmp_path):
     assert [file.suffix for file in tmp_path.iterdir()] == [".png"]
 
 
+@pytest.mark.long
+def test_cities_in_degrees_and_pictures_of_kamalaruban(monkeypatch, tmp_path):
+    """A query's scale by all pairs, as the pictures have it, against the planner's; what Figure 3 shows."""
+    module = loaded("kamalaruban2020/pictures", monkeypatch)
+    metric = module.on_places(3)
+    queries = module.run._random_queries("uniform", 20, 3)
+    assert module.single_scales(metric, queries.matrix) == pytest.approx(module.run._single_scales(metric, queries))
+    for row in module.rows():
+        assert row.computed == pytest.approx(row.reference, abs=row.within), row.figure
+    assert len(module.strategies()) == 16
+    monkeypatch.setattr(module, "strategies", lambda: np.linspace(1, 3, 16).tolist())
+    monkeypatch.setattr(module, "HERE", tmp_path)
+    module.draw_pictures(1, 10)
+    drawn = {f"figure_{number}.png" for number in ("2a", "2b", "2c", "3a", "3b", "4", "5")}
+    assert {file.name for file in tmp_path.iterdir()} == drawn
+
+
 def test_what_estimators_learn_is_drawn(monkeypatch, tmp_path):
     module = loaded("awan2020/learned", monkeypatch)
     monkeypatch.setattr(module, "HERE", tmp_path)

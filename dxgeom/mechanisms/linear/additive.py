@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError
+from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import FLOAT_BYTES, fraction_bytes
 from dxgeom.mechanisms.contract.readers import HistogramMechanism, require_counts_of
 from dxgeom.mechanisms.linear.containment import require_hiding
@@ -26,6 +26,7 @@ from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.privacy.measures import require_for_normal_noise
 from dxgeom.universe.universe import Universe
+from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -163,6 +164,22 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         all data: the square of the bias is added. Rounded weights are not in here: see ``weight_errors``.
         """
         return np.asarray(self.ideal_variances / float(spend) ** 2 + self.lasting_errors)
+
+    def to_shapely(self, first: str, second: str, spend: Fraction = Fraction(1)) -> Any:
+        """The unit ball of the noise seen on two answers, in their units, as a Shapely geometry.
+
+        It holds whatever a change of one record at distance 1 can do to the two; a ``spend`` of 2 halves it.
+        Guarantee: up to the rounding of float64. Raises: UnsupportedCombination for answers that there are none of.
+        """
+        from dxgeom.universe.polygons import hull_around
+
+        names = self.sensitivity.queries.names
+        for name in (first, second):
+            if name not in names:
+                raise UnsupportedCombination(f"no answer is called {shown(name)}: {did_you_mean(name, names)}")
+        onto = self.float_mixing[[names.index(first), names.index(second)]]
+        ball = np.zeros((1, 2)) if self.law is None else self.law.projection(onto)
+        return hull_around(ball / float(spend))
 
     @property
     def rounding_share(self) -> float:

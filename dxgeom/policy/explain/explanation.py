@@ -12,6 +12,7 @@ import numpy as np
 
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.networkx_graphs import networkx
 from dxgeom.policy.axes import Amount
 from dxgeom.policy.explain.informed import InformedPair, informed_of_pair
 from dxgeom.policy.explain.paths import Hop, RecordStep, listed_path, record_path
@@ -64,6 +65,20 @@ class Explanation:
         one, other = (", ".join(words) or NOBODY for words in pairs)
         known = [] if self.known is None else ["", *self.known.lines()]
         return [one, other, "", *self._verdict(), *(f"  {line}" for line in self._steps()), *known]
+
+    def to_networkx(self) -> Any:
+        """A ``networkx.DiGraph`` of the path: nodes 0, 1, …, one more than steps; each edge has its bound as ``weight``
+        in float64, the ``attribute``, the values ``start`` and ``end``, and the ``rule`` with its ``line``. Without a
+        path it has no node. Raises: MissingExtra.
+        """
+        made = networkx().DiGraph(name=f"{self.file}: why two records are as far apart as they are")
+        if not self.apart:
+            made.add_node(0)
+        for place, hop in enumerate(self.hops):
+            what = hop.attribute or ", ".join(hop.together)
+            said = {"attribute": what, "start": hop.start, "end": hop.end, "rule": hop.rule, "line": hop.line}
+            made.add_edge(place, place + 1, weight=float(hop.bound), **said)
+        return made
 
     def _steps(self) -> list[str]:
         """The steps in words; of a long chain its two ends."""

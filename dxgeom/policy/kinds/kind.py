@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, final
 from zoneinfo import available_timezones
 
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, WithJsonSchema, create_model
 from pydantic_core import PydanticCustomError
 
@@ -319,6 +320,13 @@ class AttributeKind(ABC, Generic[Syntax, Values]):
 
         Args: ``key`` of the rule that holds the length, for the message.
         """
+
+    def geometries(self, syntax: Syntax, attribute: Values, folder: Folder | None) -> NDArray[Any] | None:
+        """A Shapely geometry for each value, in their order; None for values that are nowhere.
+
+        Raises: Unreadable, WrongContent for a file that is not what it was.
+        """
+        return None
 
 
 AnyKind: TypeAlias = AttributeKind[Any, Any]

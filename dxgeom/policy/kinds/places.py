@@ -15,6 +15,7 @@ from dxgeom.policy.kinds.kind import METRES, AttributeKeys, AttributeKind, Decla
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, check_keys, column_of, read_csv
 from dxgeom.policy.source.fields import Length, LengthText
 from dxgeom.policy.source.geojson import Feature, Numeral, read_geojson
+from dxgeom.policy.source.text import Folder
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.places import Located, PointsAttribute
@@ -94,6 +95,12 @@ class PlacesKind(AttributeKind[PlacesSyntax, PointsAttribute]):
             return Misfit(message, "write '10 km'")
         amount = length.amount * METRES[length.unit] / METRES[attribute.unit]
         return PlacesAxis(attribute.geometry, attribute.coordinates), amount
+
+    def geometries(self, syntax: PlacesSyntax, attribute: PointsAttribute, folder: Folder | None) -> NDArray[Any]:
+        from dxgeom.universe.polygons import points_at
+
+        on_the_globe = attribute.geometry == "great circle"
+        return points_at(attribute.coordinates[:, ::-1] if on_the_globe else attribute.coordinates)
 
 
 def _coordinate_mistake(syntax: PlacesSyntax) -> str | None:
@@ -218,6 +225,13 @@ class RegionsKind(AttributeKind[RegionsSyntax, PointsAttribute]):
 
     def measured(self, attribute: PointsAttribute, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
         return PlacesKind().measured(attribute, key, length)
+
+    def geometries(self, syntax: RegionsSyntax, attribute: PointsAttribute, folder: Folder | None) -> NDArray[Any]:
+        from dxgeom.universe.polygons import areas_of
+
+        if isinstance(attribute.located, Located):
+            return attribute.located.areas.shapes.copy()
+        return areas_of([feature.polygons for feature in read_geojson(folder, syntax.regions)]).shapes
 
 
 def _regions(name: str, syntax: RegionsSyntax, features: Sequence[Feature]) -> PointsAttribute:

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.errors import CertificateRefused, MissingExtra, TooLarge, WrongArgument
+from dxgeom.audit.hull_audit import _hulls_in
+from dxgeom.errors import CertificateRefused, MissingExtra, TooLarge, UnsupportedCombination, WrongArgument
+from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.polytope import hull_of_points
 
 CUBE = np.array(list(itertools.product([1.0, -1.0], repeat=3)))
@@ -102,3 +104,21 @@ def test_who_has_no_pycddlib_is_told_the_extra_and_its_license(monkeypatch, tmp_
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(MissingExtra, match=r"GPL.*pip install 'dxgeom\[cdd\]'"):
         dx.audit.audit_hull(hull_of_points(CUBE))
+
+
+def test_hulls_of_a_plan_are_audited_each_by_its_name():
+    queries = dx.LinearQueries.from_matrix(["a", "b", "c"], [[1, 0, 0, 1], [0, 1, 0, 1], [2, 0, 1, 0]])
+    planned = dx.plan(dx.verify_metric(1 - np.eye(4)), queries, mechanism="hull")
+    ((name, found),) = dx.audit.audit_hulls(planned)
+    assert name == "hull"
+    assert found.vertices == len(planned.mechanism.law.body.fan.vertices)
+    with pytest.raises(UnsupportedCombination, match="no noise of this plan has a hull"):
+        dx.audit.audit_hulls(dx.plan(planned.metric, queries, mechanism="laplace"))
+    with pytest.raises(WrongArgument, match="'plan'"):
+        dx.audit.audit_hulls(planned.mechanism)
+
+
+def test_bodies_made_of_hulls_are_taken_apart():
+    hull = hull_of_points(CUBE)
+    made = CartesianProduct((LinearImage(hull, np.eye(3) * 2), FreeSum((hull, hull))))
+    assert [one is hull for one in _hulls_in(made)] == [True] * 3

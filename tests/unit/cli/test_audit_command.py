@@ -63,3 +63,15 @@ def test_a_certificate_about_nothing_known_is_refused(tmp_path: Path) -> None:
     code, document = run("audit", "certificate", out, given)
     assert (code, document["error"]["kind"]) == (1, "CertificateRefused")
     assert "'moon'" in document["error"]["message"]
+
+
+@pytest.mark.long
+def test_hulls_of_a_plan_file_are_audited(tmp_path: Path, policies: Path) -> None:
+    out, clinic = tmp_path / "plan.json", policies / "clinic"
+    words = ("plan", clinic / "policy.yaml", clinic / "queries.yaml", "--mechanism", "hull", "--output", out)
+    assert run(*words)[0] == 0
+    code, document = run("audit", "hull", out)
+    assert (code, document["verdict"]) == (0, "holds")
+    assert document["hulls"][0]["mechanism"] == "hull"
+    said = CliRunner().invoke(app, ["audit", "hull", str(out)])
+    assert "checked  hull: double description finds just these facets" in said.stdout
