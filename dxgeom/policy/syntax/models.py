@@ -175,8 +175,8 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, privacy, people, known, "
-    "dataset, unconnected",
+    "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, privacy, people, "
+    "known, dataset, unconnected",
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "time": f"time has: {', '.join(TimeSyntax.model_fields)}; as in {{column: day, from: 2027-01-01, to: 2027-12-31, "
     "every: day}",
