@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.engines.cells import BatchEncoder
 from dxgeom.engines.histogram import Outside, Tally, counted, records_of
-from dxgeom.engines.people import CountedPeople, chosen_rows, in_parts, whole_people
+from dxgeom.engines.people import CountedPeople, chosen_rows, in_parts, person_periods, whole_people
 from dxgeom.engines.reading import RECORDS, Grouping, RecordReader
 from dxgeom.engines.source import ibis
 from dxgeom.engines.tables_on_servers import tallied_there
@@ -95,7 +95,11 @@ def tallied_in_shares(
     def encoded(batch: Any) -> NDArray[np.int64]:
         return np.stack(encoder.codes(batch), axis=1)
 
+    axis = None if people.within is None else reader.universe.names.index(people.within)
     for person, codes, rows in whole_people(reader, people, encoded):
+        if axis is not None:
+            order, person = person_periods(person, codes[:, axis])
+            codes, rows = codes[order], rows[order]
         outside = np.any(codes == OUTSIDE, axis=1)
         rows_read, outside_rows = rows_read + exact_sum(rows), outside_rows + exact_sum(rows[outside])
         kept = np.ones_like(outside) if absent is not None else ~outside

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require
 from dxgeom.engines.cells import BatchEncoder
 from dxgeom.engines.opening import engine_of, opened
-from dxgeom.engines.people import CountedPeople, chosen_rows, columns_of, whole_people
+from dxgeom.engines.people import CountedPeople, chosen_rows, columns_of, person_periods, whole_people
 from dxgeom.engines.reading import RECORDS, RecordReader, plan_reading
 from dxgeom.engines.source import Source, lines_of
 from dxgeom.engines.watching import muted, plain_errors
@@ -94,14 +94,25 @@ def tally_of_shares(reader: RecordReader, people: CountedPeople, component_of: C
     inside.
 
     Rows outside are absent where records may be, with their part of the person's shares; else they are left out first,
-    and the shares are those of the others. How many rows were left out is nowhere: beyond what a person counts at most
-    it would be told.
+    and the shares are those of the others. Where people count in each period, a person is one in each of theirs. How
+    many rows were left out is nowhere: beyond what a person counts at most it would be told.
     Raises: DataError for rows that name nobody.
     """
     absent, encoder = reader.universe.absent, BatchEncoder(reader.universe, reader.keys.coded)
     counter = ShareCounter(reader.universe.size, component_of, at_most=people.most_rows)
     dropped = rows = outside_rows = 0
-    for person, records, times in whole_people(reader, people, lambda batch: encoder.indices(encoder.codes(batch))):
+    axis = None if people.within is None else reader.universe.names.index(people.within)
+
+    def encoded(batch: Any) -> NDArray[np.int64]:
+        codes = encoder.codes(batch)
+        records = encoder.indices(codes)
+        return records[:, None] if axis is None else np.stack([records, codes[axis]], axis=1)
+
+    for person, found, times in whole_people(reader, people, encoded):
+        records = found[:, 0]
+        if axis is not None:
+            order, person = person_periods(person, found[:, 1])
+            records, times = records[order], times[order]
         outside = records == OUTSIDE
         rows, outside_rows = rows + exact_sum(times), outside_rows + exact_sum(times[outside])
         kept = np.ones_like(outside) if absent is not None else ~outside

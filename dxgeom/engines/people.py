@@ -31,7 +31,8 @@ class CountedPeople(Protocol):
 
     ``once``: all together as one record; ``rows``: the first ``at_most`` by the column ``order``, or, without it, all
     together as at most so many records; ``single``: there is one at most. ``in_shares``: whether a row may count a
-    fraction; ``most_rows``: what a person counts at most.
+    fraction; ``most_rows``: what a person counts at most. ``within``: the attribute in each of whose periods people
+    count by themselves, None for all periods together.
     """
 
     @property
@@ -42,6 +43,8 @@ class CountedPeople(Protocol):
     def at_most(self) -> int | None: ...
     @property
     def order(self) -> str | None: ...
+    @property
+    def within(self) -> str | None: ...
     @property
     def in_shares(self) -> bool: ...
     @property
@@ -68,6 +71,16 @@ def whole_people(
             # What flows by may flow differently the next time; then parts would not fit each other.
             if yielded or reader.source.anew is not None or passes == _PASSES[-1]:
                 raise
+
+
+def person_periods(person: NDArray[np.int64], period: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Groups (G,) in the order of persons and their periods, and then the number of each person in a period, from 0.
+
+    Args: ``period`` (G,): the code of each group, ``OUTSIDE`` where it is of none, which is a period of its own.
+    """
+    order = np.lexsort((period, person))
+    new = (np.diff(person[order], prepend=-1) != 0) | (np.diff(period[order], prepend=-2) != 0)
+    return order, np.cumsum(new) - 1
 
 
 def chosen_rows(reader: RecordReader, people: CountedPeople) -> Iterator[pa.RecordBatch]:

@@ -255,7 +255,8 @@ def tallied_there(
     reader: RecordReader, queries: MarginalQueries, component_keys: ComponentKeys | None
 ) -> tuple[Tally, RecordReader] | None:
     """What a pass over rows finds, and a reader that looks for examples of rows outside there; None where rows flow by
-    and need no room, stand for several records, or have cells that the server cannot tell.
+    and need no room, stand for several records, or have cells that the server cannot tell, or where people count in
+    each period by themselves, who are gathered here.
 
     Guarantee: counts are *exactly* those of a pass over the same rows.
     Raises: DataError as a pass; also where tables do not agree, since they would be of different rows.
@@ -263,7 +264,7 @@ def tallied_there(
     source, people = reader.source, queries.universe.reading.people
     grouping = None if source.there is None or source.there.flows else reader.grouping
     codes = None if grouping is None else codes_there(reader, grouping)
-    if source.there is None or codes is None:
+    if source.there is None or codes is None or (people is not None and people.within is not None):
         return None
     spread = people is not None and people.in_shares
     if people is not None and spread:

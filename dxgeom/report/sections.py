@@ -61,6 +61,12 @@ def _counted(facts: Facts, people: People) -> Iterator[str]:
     yield f"A person is whoever {shown(people.column)} names."
     if people.count == "single":
         yield "A second row of a person stops the release before anything is spent, so the limits hold for a person."
+    elif people.within is not None:
+        yield (
+            f"Each person weighs 1 in each period of {shown(people.within)}, shared over their rows of it: the limits "
+            "hold for a person in one period, and over several periods distances add up."
+        )
+        yield "A count adds up shares of people, not people who ever match: one row of three counts a third."
     elif people.count == "once":
         yield (
             "Each person weighs 1, shared over their rows: the limits hold for a person, however many rows there are. "

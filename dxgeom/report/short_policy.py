@@ -231,6 +231,8 @@ def people_words(people: People | None) -> str:
     if people is None:
         return "▲ Each person is taken to have one row; `people` would make sure."
     match people.count:
+        case "once" if people.within is not None:
+            return f"Each person ({people.column}) counts once in each period of {people.within}."
         case "once":
             return f"Each person ({people.column}) counts once, over all their rows."
         case "rows":

@@ -216,12 +216,30 @@ def people_review(policy: ResolvedPolicy, unprotected: Sequence[object]) -> Peop
         dropped = dropped if presence else _DROPPED_FIRST
         more = (*_spread_more(people, presence), *apart, dropped, _IDS)
         return PeopleReview(_spread(people, presence), people.sentence, more)
+    if people.within is not None:
+        return PeopleReview(_once_in_periods(people.within), people.sentence, (*_IN_PERIODS, _ROUNDED, dropped, _IDS))
     if people.count == "once":
         return PeopleReview(_once(presence), people.sentence, (_MOVER, _ROUNDED, *apart, _ANSWERS_ONCE, dropped, _IDS))
     if people.count == "rows":
         return PeopleReview(_rows(presence), people.sentence, (*_rows_more(people, presence), _IDS))
     neighbours = NEIGHBOURS_IN_PRESENCE if presence else NEIGHBOURS
     return PeopleReview(neighbours, people.sentence, (_IDS,))
+
+
+_IN_PERIODS: Final = (
+    "The distance of two people in one period is the earth mover's: what it costs at least to carry the one's rows of "
+    "it, as they count, to the other's, or to absence. Over several periods distances add up.",
+    "A row that moves to a period in which its person has other rows is one of these there: what a rule says of moves "
+    "is of a person's only row of both periods, and others are bounded by presence.",
+)
+
+
+def _once_in_periods(name: str) -> str:
+    return (
+        f"Who is a neighbour: tables in which one person's rows of one period of '{name}' are replaced by any others "
+        "of it, however many, or by none; how many people a period has is private. Answers depend on the fractions of "
+        "a person's rows of a period, never on their number."
+    )
 
 
 def _once(presence: bool) -> str:

@@ -197,6 +197,8 @@ def explain_people(
     people, absent = universe.reading.people, universe.absent
     first, second = ([_index(universe, explain, record) for record in rows] for rows in (before, after))
     numbers = (len(first), len(second))
+    if people is not None and people.within is not None:
+        _require_one_period(universe, people.within, {*first, *second})
 
     def far(i: int, j: int) -> tuple[Fraction | float, Row, Row]:
         found = explain(i, j)
@@ -218,6 +220,13 @@ def explain_people(
         return PeopleExplanation(counted, numbers, math.inf, (), all_told)
     costs_all = sum((move.cost for move in moves), Fraction(0))
     return PeopleExplanation(counted, numbers, costs_all, tuple(moves), all_told, not by_rows)
+
+
+def _require_one_period(universe: Universe, name: str, records: set[int]) -> None:
+    """Raises: DataError for records of several periods, whose distances add up."""
+    place = universe.names.index(name)
+    if len({int(universe.codes(one)[place]) for one in records if one != universe.absent}) > 1:
+        raise DataError(f"people count in each period by themselves: explain rows of one period of '{name}' at a time")
 
 
 def _index(universe: Universe, explain: Callable[[Any, Any], Explanation], record: Any) -> int:

@@ -82,7 +82,10 @@ def stated_people(tree: SyntaxTree, read: Iterable[str], mistakes: Mistakes) -> 
             mistakes.add("DX171", tree.span("people", key), message, advice)
     if len(mistakes.all) > before:
         return None
-    return People(stated.column, stated.count, stated.at_most, stated.order)
+    time = tree.document.time
+    each = time is not None and stated.count == "once" and getattr(stated, "in") is not None
+    within = time.column if each and time is not None else None
+    return People(stated.column, stated.count, stated.at_most, stated.order, within)
 
 
 def stated_reading(tree: SyntaxTree, attributes: Mapping[str, Attribute], mistakes: Mistakes) -> Reading | None:

@@ -50,18 +50,21 @@ def with_time(tree: SyntaxTree, mistakes: Mistakes) -> SyntaxTree:
 def _check_people(tree: SyntaxTree, mistakes: Mistakes) -> None:
     """Notes how people cannot count over time, and a number of records that would be public."""
     document, people = tree.document, tree.document.people
+    stated = None if people is None or isinstance(people, str) else people
+    each = None if stated is None else getattr(stated, "in")
+    if each is not None and stated is not None and (document.time is None or stated.count != "once"):
+        message = "'in: period' is for people who count once in each period of the policy's time"
+        mistakes.add(
+            "DX191", tree.key_span("people", "in"), message, "state a 'time' and 'count: once', or leave it out"
+        )
     if document.time is None:
         return
-    if people is not None and not isinstance(people, str):
-        if people.count == "once":
-            message = (
-                "a person who counts once in a whole life has a share in every period that depends on rows to come"
-            )
-            mistakes.add("DX191", tree.span("people", "count"), message, "count rows of people in tables of one period")
-        if people.count == "rows":
-            message = "'at_most' over a whole life keeps rows of one period by what the others hold"
-            advice = "leave 'people' out where a row is all that is hidden"
-            mistakes.add("DX191", tree.span("people", "count"), message, advice)
+    if stated is not None and stated.count == "once" and each is None:
+        message = "a person who counts once in a whole life has a share in every period that depends on rows to come"
+        mistakes.add("DX191", tree.span("people", "count"), message, "write 'in: period' beside it")
+    if stated is not None and stated.count == "rows":
+        message = "'at_most' over a whole life keeps rows of one period by what the others hold"
+        mistakes.add("DX191", tree.span("people", "count"), message, "write 'count: once, in: period'")
     if not tree.broken and not any(rule.presence for rule in document.rules):
         message = "without a rule about presence the number of rows of a period is public, and so is who was there"
         mistakes.add("DX191", tree.key_span("time"), message, "add '- presence: true' with its epsilon to the rules")

@@ -113,9 +113,8 @@ class DatasetSyntax(BaseModel):
     budget: WholeBudget | None = None
 
 
-@final
-class PeopleSyntax(BaseModel):
-    """Whose row a row is, and how people with many rows count; which keys go together is checked with the meaning."""
+class PeopleKeys(BaseModel, ABC):
+    """Whose row a row is, and how people with many rows count, but for the periods they count in."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True, frozen=True)
 
@@ -124,6 +123,16 @@ class PeopleSyntax(BaseModel):
     at_most: WholeFromOne | None = None
     order: str | None = None
 
+
+if TYPE_CHECKING:
+
+    @final
+    class PeopleSyntax(PeopleKeys):
+        """The whole, ``in: period`` included; which keys go together is checked with the meaning."""
+
+else:
+    _IN = {"in": (Literal["period"] | None, None)}
+    PeopleSyntax = create_model("PeopleSyntax", __base__=PeopleKeys, __module__=__name__, **_IN)
 
 ONE_ROW_EACH: Final = "one row each"
 """What a policy says of people when it states the assumption that is made where it says nothing."""
@@ -180,8 +189,8 @@ HERE: Final[dict[str, str]] = {
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "time": f"time has: {', '.join(TimeSyntax.model_fields)}; as in {{column: day, from: 2027-01-01, to: 2027-12-31, "
     "every: day}",
-    "people": "people have: column, and count: once, rows (with at_most, and perhaps order) or single; or, without a "
-    "column, 'people: one row each'",
+    "people": "people have: column, and count: once (with a time in: period), rows (with at_most, and perhaps order) "
+    "or single; or, without a column, 'people: one row each'",
     "known": "a known count is {totals: region}, perhaps with numbers: file.csv, or {where: age >= 65, count: 10771}",
     "dataset": "a dataset has: name, budget (a number, or none), and perhaps edition, people: disjoint",
     "universe": "a universe has: attributes, or a table (and then the attributes that are not words)",

@@ -64,6 +64,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "count": "'once': each person weighs 1, spread evenly over their rows. 'rows': every row counts, but no "
         "person more than so many. 'single': more than one row of a person is refused.",
         "at_most": "With 'rows': what a person counts at most; the rows of one with more are spread evenly.",
+        "in": "'period': with 'once', each person weighs 1 in each period of the policy's time.",
         "order": "With 'rows': only the first by this column are kept, which differs in all rows of a person.",
     },
     "KnownSyntax": {

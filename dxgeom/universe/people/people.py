@@ -33,18 +33,21 @@ class People:
 
     *once*: each person weighs 1, spread evenly over their rows. *rows*: every row counts 1, but nobody more than
     ``at_most``: the rows of a person with more count ``at_most`` together, spread evenly; or, with ``order``, the first
-    ``at_most`` by it are kept. *single*: a person with more than one row is refused.
+    ``at_most`` by it are kept. *single*: a person with more than one row is refused. ``within``: the attribute of
+    periods in each of which a person counts once by themselves; None for once in all.
     """
 
     column: str
     count: Counting
     at_most: int | None = None
     order: str | None = None
+    within: str | None = None
 
     def __post_init__(self) -> None:
         most = self.at_most if isinstance(self.at_most, int) else 0
         limited = 1 <= most <= (MOST_SPREAD if self.order is None else most) and self.order != self.column
         fits = limited if self.count == "rows" else self.at_most is None and self.order is None
+        fits = fits and (self.within is None or self.count == "once")
         if self.count not in get_args(Counting) or not fits:
             raise UnsupportedCombination(
                 f"people count once, or by rows with 'at_most' of them and perhaps a column of their 'order', or are "
@@ -74,15 +77,18 @@ class People:
     @property
     def digest(self) -> list[Any]:
         """Ready for JSON; equal digests count every table alike."""
-        return [self.column, self.count, self.at_most, self.order, self.shares]
+        own = [] if self.within is None else ["in periods of", self.within]
+        return [self.column, self.count, self.at_most, self.order, self.shares, *own]
 
     @property
     def sentence(self) -> str:
         """How people count, for whoever reads answers."""
         match self.count:
             case "once":
+                once = "once" if self.within is None else f"once in each period of '{self.within}'"
+                rows = "their rows" if self.within is None else "their rows of it"
                 how = (
-                    "counts once, spread evenly over their rows: a count adds up the fractions of people's rows, in "
+                    f"counts {once}, spread evenly over {rows}: a count adds up the fractions of people's rows, in "
                     f"whole shares of 1/{SHARES:,}; that is exact for people of up to 16 rows, and with k different "
                     f"records less than k/{2 * SHARES:,} of a person off, which error bars do not cover"
                 )
@@ -107,7 +113,7 @@ class People:
     def records_are(self) -> str:
         """What the number of records counts."""
         if self.count != "rows":
-            return "people"
+            return "people" if self.within is None else "people, in each period"
         return f"rows of people (at most {self.at_most} of each)" if self.in_shares else "rows of people"
 
 

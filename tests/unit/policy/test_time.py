@@ -140,7 +140,7 @@ def test_two_years_together_tell_of_a_row_that_leaves_one_no_more_than_a_step(pr
         ({**DAY, "since": 1}, (), {}, "DX105: the key 'since' is not known here"),
         (DAY, ({"change": "loaded", "per": "1 km", "epsilon": 1},), {}, "holds periods of a day, found '1 km'"),
         ({**DAY, "every": "week"}, ({**MOVED, "per": "3 days"},), {}, "tells one week from the next, found '3 days'"),
-        (DAY, (), {"people": {"column": "id", "count": "once"}}, "DX191: a person who counts once in a whole life"),
+        (DAY, (), {"people": {"column": "id", "count": "once"}}, "write 'in: period' beside it"),
         (DAY, (), {"people": {"column": "id", "count": "rows", "at_most": 3}}, "DX191: 'at_most' over a whole life"),
     ],
 )
