@@ -197,10 +197,10 @@ class TotalSoFar(AlongTime):
             columns.note("DX211", value.span, message, did_you_mean(asked, _TOTALS))
             return None
         codes = attribute.codes
-        if asked == "so far":
-            return _runs(attribute, [codes.start] * len(codes), [code + 1 for code in codes])
-        names = tuple(f"{attribute.name} up to {one}" for one in attribute.periods.ids)
-        return Runs(names, [0] * len(codes), [code + 1 for code in codes])
+        # The first totals are of the same records as other questions may be, so they have names of their own.
+        since, begins = (asked, codes.start) if asked == "so far" else ("up", 0)
+        names = tuple(f"{attribute.name} {since} to {one}" for one in attribute.periods.ids)
+        return Runs(names, [begins] * len(codes), [code + 1 for code in codes])
 
 
 @final
@@ -226,7 +226,8 @@ class SlidingWindow(AlongTime):
             return None
         width = int(found[1])
         first = list(range(codes.start, codes.stop - width + 1))
-        return _runs(attribute, first, [code + width for code in first])
+        names = tuple(f"{one_line(value)} of {attribute.name} to {one}" for one in attribute.periods.ids[width - 1 :])
+        return Runs(names, first, [code + width for code in first])
 
 
 def _named(runs: Runs, name: str, group: GroupValues, said: str) -> Named:

@@ -56,14 +56,19 @@ def test_running_totals_count_from_the_first_period_or_since_ever():
     so_far, counts = answers(policy(), {"total": "so far"})
     ever, _ = answers(policy(), {"total": "since ever"})
     for k in range(90):
-        assert so_far[f"day from {day(0)} to {day(k)}"] == counts[:, 1 : 2 + k].sum()
+        assert so_far[f"day so far to {day(k)}"] == counts[:, 1 : 2 + k].sum()
         assert ever[f"day up to {day(k)}"] == counts[:, : 2 + k].sum()
     assert len(so_far) == len(ever) == 90
 
 
 def test_windows_slide_where_all_their_periods_are_there():
     found, counts = answers(policy(), {"window": "7 days"})
-    assert found == {f"day from {day(k)} to {day(k + 6)}": counts[:, 1 + k : 8 + k].sum() for k in range(84)}
+    assert found == {f"7 days of day to {day(k + 6)}": counts[:, 1 + k : 8 + k].sum() for k in range(84)}
+
+
+def test_questions_along_time_stand_beside_each_other_under_names_of_their_own():
+    each = [{"every": "day"}, {"every": "month"}, {"total": "so far"}, {"total": "since ever"}, {"window": "28 days"}]
+    assert len(set(asked(policy(), *each).names)) == 90 + 3 + 90 + 90 + 63
 
 
 @pytest.mark.parametrize("query", [{"every": "day"}, {"total": "so far"}, {"window": "3 days"}, {"every": "quarter"}])
@@ -86,7 +91,7 @@ def test_other_columns_group_what_is_counted_along_time(query):
 def test_conditions_and_names_go_along():
     made = policy()
     found, counts = answers(made, {"total": "so far", "where": "ward == 'w1'", "name": "visits", "by": "ward"})
-    name = f"visits: day from {day(0)} to {day(4)} where ward == 'w1', ward=w1"
+    name = f"visits: day so far to {day(4)} where ward == 'w1', ward=w1"
     assert found[name] == counts[1, 1:6].sum()
     plan = dx.plan(made.compile(), asked(made, {"every": "quarter", "by": "ward", "name": "q"}))
     assert len(plan.queries.names) == 2
