@@ -74,8 +74,9 @@ class KnownLoss:
         """For a reader. Args: ``odds``: a loss in words."""
         how = "" if self.by_class else " (bounds from above)"
         separate = CROSSING if self.separate is None else odds(self.separate)
+        which = "any two records" if self.separate is None else "records that are counted apart"
         return [
-            f"for whoever knows {'; '.join(self.counts)}: records that are counted apart{how}",
+            f"for whoever knows {'; '.join(self.counts)}: {which}{how}",
             f"  unsure of one person and one more: {odds(self.two)}",
             f"  judging all people separately: {separate}",
         ]
