@@ -5,7 +5,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 # Where nothing may be written, every process compiles all anew: collecting the tests took 33 s, and takes 20 s without that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test check format test-313 test-extras test-services test-long soak docs wheel test-wheel bench lock clean
+.PHONY: demo test check licences format test-313 test-extras test-services test-long soak docs wheel test-wheel bench lock clean
 
 # For everybody.
 
@@ -25,6 +25,10 @@ check: .venv/ready
 	$(BIN)/lint-imports
 	$(BIN)/python checks/house_rules.py
 	$(BIN)/python checks/words.py
+
+# Of all that dxgeom needs, as each library says it itself.
+licences: .venv/ready
+	$(BIN)/python checks/licences.py
 
 format: .venv/ready
 	$(BIN)/ruff format .

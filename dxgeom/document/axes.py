@@ -31,6 +31,8 @@ _DOTS_PER_INCH = 150
 _FINE: Final = 300
 """Of pictures for papers."""
 _POINTS: Final = 9.0
+_LIGHTER: Final = 0.45
+"""Of an area in blue, so that marks on it are seen; as in the page's style."""
 
 
 def colour_of(mechanism: str) -> str:
@@ -159,7 +161,8 @@ def _draw(axes: Axes, mark: Mark, size: float) -> None:
         case Area():
             edge = "none" if mark.edge is None else COLOURS[mark.edge]
             hatch = "//" if mark.look == "band-5" else None
-            axes.add_patch(Polygon(mark.points, facecolor=COLOURS[mark.look], edgecolor=edge, hatch=hatch))
+            face = (COLOURS[mark.look], _LIGHTER) if mark.look == "blue" else COLOURS[mark.look]
+            axes.add_patch(Polygon(mark.points, facecolor=face, edgecolor=edge, hatch=hatch))
         case Dots():
             x, y = zip(*mark.points, strict=True)
             axes.scatter(x, y, s=mark.size**2 * 0.7, color=COLOURS[mark.look], zorder=4)

@@ -1,0 +1,31 @@
+"""The guides' pictures are those of the example policies as they are today."""
+
+from __future__ import annotations
+
+import re
+import runpy
+
+import pytest
+from reference.project import GUIDE, ROOT
+
+PICTURES = GUIDE / "pictures"
+SHOWN = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
+
+
+def words(path):
+    return sorted(re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8")))
+
+
+def test_every_picture_is_shown_somewhere_and_says_in_words_what_it_shows():
+    pages = [*GUIDE.glob("*.md"), *(ROOT / "docs" / "explanation").glob("*.md")]
+    shown = {(page.parent / path).resolve(): words for page in pages for words, path in SHOWN.findall(page.read_text())}
+    assert {path.resolve() for path in PICTURES.iterdir() if path.suffix in (".svg", ".png")} == shown.keys()
+    assert min(len(said.split()) for said in shown.values()) >= 5
+
+
+@pytest.mark.long
+def test_pictures_are_those_of_today(tmp_path):
+    drawn = runpy.run_path(str(PICTURES / "draw.py"))["draw"](tmp_path)
+    assert {path.name for path in drawn} == {path.name for path in PICTURES.glob("*.svg")}
+    for path in drawn:
+        assert words(path) == words(PICTURES / path.name) and words(path)
