@@ -123,6 +123,11 @@ class WrongArgument(UnsupportedCombination, TypeError):
     """An argument is of another kind than what it is for."""
 
 
+class NotDue(UnsupportedCombination):
+    """An instalment that is not due: the plan is not open, or the period is none of its, is not over, or is out of
+    turn. Nothing was read or spent."""
+
+
 class MissingExtra(UnsupportedCombination):
     """What was asked for needs an optional library that is not installed; the message says how to install it."""
 

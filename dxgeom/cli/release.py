@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, TypeAlias
 
 import typer
 
+from dxgeom.cli.instalments import AlongOption, KeyOption, PeriodOption, release_period
 from dxgeom.cli.options import (
     AllOption,
     AllotmentOption,
@@ -154,6 +155,9 @@ def release(
     public: PublicOption = None,
     rehearse: RehearseOption = False,
     everything: AllOption = False,
+    period: PeriodOption = None,
+    along: AlongOption = None,
+    key_file: KeyOption = None,
     output: TableFormatOption = TableFormat.text,
 ) -> None:
     """Answer queries about a table privately, once, and charge the ledger.
@@ -168,8 +172,15 @@ def release(
       dxgeom release policies/adult/policy.yaml policies/adult/people.csv policies/adult/queries.yaml \\
         --ledger privacy.db --spend 0.25
       dxgeom release plan.json policies/adult/people.csv --ledger privacy.db --id 2026-11
+      dxgeom release plan.json visits.csv --ledger privacy.db --along day --period 2027-03-01
     """
     require_shown(output)
+    if period is not None:
+        values = (queries, spend, dataset, records, error, coarse_facets, estimate, purpose, allotment, key, public)
+        switches = (thorough, quick, joint, consistent, nonnegative, integers, rehearse, mechanism != "auto")
+        how = {"along": along, "key": key_file, **_reading(drop_outside, count_column, quiet_data)}
+        release_period(policy, data, period, ledger, output, written, level, how, decided=any(values + switches))
+        return
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
     shown = ShownEstimate(estimate, consistent, nonnegative, integers, output, Bars(level, joint, everything))
     with refusals(output, everything=everything):

@@ -31,6 +31,7 @@ from dxgeom.errors import (
     DxgeomError,
     FileMistakes,
     NotAMetric,
+    NotDue,
     TryAgain,
     file_errors,
 )
@@ -179,6 +180,8 @@ def outcome_of(error: DxgeomError) -> Outcome:
     match error:
         case AlreadyCharged():
             return Outcome.STORED if error.stored else Outcome.UNANSWERED
+        case NotDue():
+            return Outcome.NOT_UNDERSTOOD
         case BudgetExceeded():
             return Outcome.OVER_BUDGET
         case TryAgain():

@@ -10,6 +10,7 @@ from typing import Any, Final, final
 
 from dxgeom.ledger.entry import Account, Accounts, Entry, altered, exact, unusable
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, commitment_of, seal_of
+from dxgeom.ledger.windows import InstalmentStep, Window
 from dxgeom.metrics.data_set import DataSet
 from dxgeom.privacy.measures import CONCENTRATED, PURE, PrivacyMeasure, privacy_measure_of
 
@@ -137,6 +138,9 @@ class Book:
         self.declared = 0
         self.sums = Sums()
         self.allotted = 0
+        self.windows: dict[int, Window] = {}
+        """By entry, of plans that are released in instalments."""
+        self.steps = 0
         self._alike: dict[str, dict[int, bool]] = {}
         self._readers: dict[str, Callable[[Record, dict[str, Any]], None]] = {
             "data_sets": self._add_data_set,
@@ -145,6 +149,7 @@ class Book:
             "entries": self._add_entry,
             "answers": self._add_answer,
             "allotments": self._add_allotment,
+            "instalments": self._add_step,
         }
 
     @property
@@ -315,6 +320,22 @@ class Book:
         if not self.sums.most_spent(account, owner) <= amount <= most:
             raise altered(self.described, f"row {record.position} allots less than was spent, or more than there is")
         self.sums.allot(account, owner, amount)
+
+    def _add_step(self, record: Record, row: dict[str, Any]) -> None:
+        self.steps += 1
+        step = InstalmentStep.of(row, record.seal)
+        known = None if step is None else self.windows.get(step.entry)
+        if step is None or row["number"] != self.steps or not 1 <= step.entry <= len(self.entries):
+            raise altered(self.described, f"row {record.position} is no step of an instalment")
+        if known is None:
+            known = Window(self.entries[step.entry - 1])
+            # No charge that paid for something else can be opened afterwards.
+            if known.entry.seal != self.seal:
+                raise altered(self.described, f"row {record.position} opens an entry that was not charged for it")
+        if known.refusal(step) is not None:
+            raise altered(self.described, f"row {record.position} cannot follow: {known.refusal(step)}")
+        self.windows[step.entry] = known
+        known.add(step)
 
     def division(self, account: int, edition: str | None) -> tuple[Allotment, ...]:
         """How an account is divided, and what was spent of each part; where squares add up in roots of these."""

@@ -14,7 +14,7 @@ from typing import Protocol, Self, TypeAlias, final
 from dxgeom.ledger.answer_files import AnswerFiles
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.entry import altered, unusable
-from dxgeom.ledger.tables import TABLES, Field, Record, Table
+from dxgeom.ledger.tables import Field, Record, Table
 
 ContentOf: TypeAlias = Callable[[Record], bytes | None]
 """The bytes that a row carries, None of most."""
@@ -210,14 +210,14 @@ class Chronicle:
     def _read_whole(self, session: Session) -> Book:
         session.check_whole()
         book = Book(self.store.described)
-        last = {table.name: 0 for table in TABLES}
+        last: dict[str, int] = {}
         for record in session.records_from(0):
             book.add(record)
             last[record.table.name] = record.position
         if book.ledger == "":
             raise altered(self.store.described, "it does not say whose budget it keeps")
         # The store itself remembers the highest position it ever gave out, so rows cut off at the end are missed.
-        if {name: position for name, position in last.items() if position} != session.last_given():
+        if last != session.last_given():
             raise altered(self.store.described, "rows at its end are missing")
         return book
 

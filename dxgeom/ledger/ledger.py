@@ -31,11 +31,12 @@ from dxgeom.ledger.charging import (
     remaining_of,
     require_left,
 )
-from dxgeom.ledger.chronicle import Chronicle, Uncopied
+from dxgeom.ledger.chronicle import Chronicle, Page, Uncopied
 from dxgeom.ledger.entry import Account, Entry, storable, unusable
 from dxgeom.ledger.history import Found, check_same, entry_of, history_of
 from dxgeom.ledger.stores import store_at
-from dxgeom.ledger.tables import Record, commitment_of
+from dxgeom.ledger.tables import INSTALMENTS, Field, Record, Table, commitment_of
+from dxgeom.ledger.windows import OPEN, InstalmentStep, Window
 from dxgeom.metrics.data_set import UNNAMED, DataSet
 from dxgeom.old_names import OldName, old_keyword
 from dxgeom.privacy.measures import PURE, Privacy
@@ -247,6 +248,67 @@ class Ledger(Displayed, Uncopied):
         with self._chronicle.reading() as (book, session):
             return answer_in(self._chronicle.store.files, book, session, entry_of(book, entry))
 
+    def open_window(self, spend: Fraction, text: str, *, key: str, **said: Any) -> Window:
+        """Charge a plan that is released in instalments, whole and once, and say what it is; both rows or none.
+
+        Args: ``text``: what is opened. ``said``: as of :meth:`charge`, but for what answers need.
+        Raises: BudgetExceeded, LedgerError with nothing spent; of a server's ledger, too, where whoever keeps it has to
+        open its first such plan.
+        """
+        wanted = charge_request(spend, said["purpose"], said["plan_fingerprint"], key, said["owner"], 0)
+        self._begin()
+        with self._chronicle.writing() as page:
+            open_account(page, self._account)
+            secret = token_hex(32)
+            page.append(*charge_row(page.book, self._account, wanted, page.now(), commitment_of(secret), page.who()))
+            number = len(page.book.entries)
+            page.append(*_row_of(page, InstalmentStep(number, OPEN, 0, "", None, "", storable(text, "plan"))))
+            page.commit()
+            return page.book.windows[number]
+
+    def window(self, key: str, *, plan_fingerprint: str) -> Window | None:
+        """The plan that was opened under this key, None where none was.
+
+        Raises: LedgerError where the key is that of another plan, policy or edition, or of a release.
+        """
+        if self._new and not self._chronicle.store.exists():
+            return None
+        with self._chronicle.reading() as (book, _):
+            entry = book.keys.get(key)
+            if entry is None:
+                return None
+            check_same(book, entry, self._account, plan_fingerprint, entry.spend, entry.charged_by)
+            if entry.number not in book.windows:
+                raise unusable(book.described, f"the key '{key}' is that of a release, which opened no plan")
+            return book.windows[entry.number]
+
+    def take_step(self, step: InstalmentStep) -> InstalmentStep:
+        """Write down a step of a plan that is released in instalments; what another process wrote first stands.
+
+        Returns: the step that is written there now, this one or the other.
+        Raises: LedgerError where it cannot be the next, or nothing can be written.
+        """
+        with self._chronicle.writing() as page:
+            window = page.book.windows.get(step.entry)
+            known = None if window is None else window.like(step)
+            if known is not None:
+                return known
+            if window is None:
+                raise unusable(page.book.described, f"entry {step.entry} opened no plan; nothing was written")
+            refusal = window.refusal(step)
+            if refusal is not None:
+                raise unusable(page.book.described, f"{refusal}; nothing was written")
+            page.append(*_row_of(page, step))
+            page.commit()
+            return window.like(step) or step
+
+    def now(self) -> datetime:
+        """The time, by the clock that all who write here share."""
+        if self._new:
+            return datetime.now(UTC)
+        with self._chronicle.reading() as (_, session):
+            return session.now()
+
     def spent(self) -> Fraction:
         """The sum of this policy's spends, of this edition only where editions have other people; *rounded up* where
         squares add up, whose root it is then."""
@@ -335,3 +397,9 @@ def ledger_of(ledger: str | Path | Ledger, account: Account) -> Iterator[Ledger]
         return
     with Ledger.at(ledger, account) as opened:
         yield opened
+
+
+def _row_of(page: Page, step: InstalmentStep) -> tuple[Table, tuple[Field, ...]]:
+    """The step's row, at the end of the ledger, by its clock."""
+    time = page.now().isoformat(timespec="microseconds")
+    return INSTALMENTS, (page.book.steps + 1, step.entry, step.place, step.key, time, step.text)

@@ -12,7 +12,7 @@ import json
 import re
 from typing import Final, NamedTuple
 
-from dxgeom.ledger.tables import BESIDE, COMMITTED, DISJOINT, FORMAT, INSIDE, MARK, RIGHT, SHARED, TABLES
+from dxgeom.ledger.tables import BESIDE, COMMITTED, DISJOINT, FORMAT, INSIDE, MARK, RIGHT, SHARED, TABLES, Table
 from dxgeom.privacy.measures import CONCENTRATED, PURE
 
 _EXACT: Final = """
@@ -306,6 +306,36 @@ BEGIN
 END
 """
 
+_INSTALMENTS: Final = """
+DECLARE opened record; kind text; turn text; period text;
+BEGIN
+  SELECT number, position, charged_by INTO opened FROM LEDGER.entries WHERE number = NEW.entry;
+  kind := split_part(NEW.step, '/', 2);
+  turn := split_part(NEW.step, '/', 3);
+  period := regexp_replace(NEW.step, '^[0-9]+/[a-z]+/[0-9]+/', '');
+  IF opened.number IS NULL OR NEW.number <> 1 + (SELECT coalesce(max(number), 0) FROM LEDGER.instalments)
+      OR NEW.step <> NEW.entry || '/' || kind || '/' || turn || '/' || period
+      OR kind NOT IN ('open', 'seal', 'answer', 'close') OR (kind = 'seal') <> (NEW.key IS NOT NULL)
+      OR (kind IN ('seal', 'answer')) <> (period <> '')
+      OR turn <> (CASE WHEN kind <> 'seal' THEN 0 ELSE (SELECT count(*) FROM LEDGER.instalments i
+        WHERE i.entry = NEW.entry AND i.step ~ '^[0-9]+/seal/'
+          AND regexp_replace(i.step, '^[0-9]+/[a-z]+/[0-9]+/', '') = period) END)::text THEN
+    RAISE EXCEPTION 'the row is no step of an instalment';
+  END IF;
+  IF opened.charged_by IS DISTINCT FROM session_user AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
+    RAISE EXCEPTION 'another role opened the plan, or the one who keeps the ledger';
+  END IF;
+  IF CASE WHEN kind = 'open' THEN opened.position <> NEW.position - 1
+      ELSE NOT EXISTS (SELECT 1 FROM LEDGER.instalments WHERE step = NEW.entry || '/open/0/') END
+      OR EXISTS (SELECT 1 FROM LEDGER.instalments WHERE step = NEW.entry || '/close/0/')
+      OR (kind = 'answer' AND NOT EXISTS (
+        SELECT 1 FROM LEDGER.instalments WHERE step = NEW.entry || '/seal/0/' || period)) THEN
+    RAISE EXCEPTION 'the step cannot follow: the plan is not open, or its period is not sealed';
+  END IF;
+  RETURN NEW;
+END
+"""
+
 _FITS: Final = {
     "data_sets": _DATA_SETS,
     "accounts": _ACCOUNTS,
@@ -313,13 +343,14 @@ _FITS: Final = {
     "entries": _ENTRIES,
     "answers": _ANSWERS,
     "allotments": _ALLOTMENTS,
+    "instalments": _INSTALMENTS,
 }
 _TRIGGERS: Final = {"in_turn": _IN_TURN, "is_next": _IS_NEXT, "is_last": _IS_LAST, "stays": _STAYS}
 _FRACTIONS: Final = "one numeric[], other numeric[], sign integer"
 
 
-def functions_of(schema: str, version: int) -> tuple[Function, ...]:
-    """The functions of the ledger in a schema, each after those that it needs."""
+def functions_of(schema: str, version: int, tables: tuple[Table, ...] = TABLES) -> tuple[Function, ...]:
+    """The functions of the ledger with these tables in a schema, each after those that it needs."""
     exact = (
         Function("piece", "part text", "text", "sql", _PIECE),
         Function("plus", _FRACTIONS, "numeric[]", "plpgsql", _PLUS),
@@ -335,7 +366,7 @@ def functions_of(schema: str, version: int) -> tuple[Function, ...]:
         ),
         Function("allotted", "of_account bigint, but_for text", "numeric[]", "plpgsql", _ALLOTTED),
     )
-    bodies = {**_TRIGGERS, **{f"{table.name}_fit": _FITS[table.name] for table in TABLES}}
+    bodies = {**_TRIGGERS, **{f"{table.name}_fit": _FITS[table.name] for table in tables}}
     triggers = tuple(Function(name, "", "trigger", "plpgsql", body, definer=True) for name, body in bodies.items())
     later = r"/\*3\*/.*?/\*3\*/" if version < COMMITTED else r"/\*3\*/"
     every = (one._replace(body=re.sub(later, "", one.body, flags=re.DOTALL)) for one in (*exact, *triggers))

@@ -7,7 +7,18 @@ from typing import Any, Final
 
 from dxgeom.ledger.entry import RESTORE, unusable
 from dxgeom.ledger.postgres_functions import Function, functions_of
-from dxgeom.ledger.tables import ANSWERS, COMMITTED, ENTRIES, FORMAT, LATER_COLUMNS, TABLES, Column
+from dxgeom.ledger.tables import (
+    ALL_TABLES,
+    ANSWERS,
+    COMMITTED,
+    ENTRIES,
+    FORMAT,
+    INSTALMENTS,
+    LATER_COLUMNS,
+    TABLES,
+    Column,
+    Table,
+)
 
 # ruff: noqa: S608 (names are constants, or those of a schema that address_of has checked)
 
@@ -29,13 +40,15 @@ def grant(connection: Any, schema: str, role: str) -> None:
     whom = '"' + role.replace('"', '""') + '"'
     connection.execute(f'GRANT USAGE ON SCHEMA "{schema}" TO {whom}')
     connection.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA "{schema}" TO {whom}')
-    for table in (ENTRIES, ANSWERS):
+    for table in _written_by_roles(tables_of(facts(connection, schema))):
         connection.execute(f'GRANT INSERT ON "{schema}".{table.name} TO {whom}')
 
 
 def is_granted(connection: Any, schema: str, role: str) -> bool:
     """Whether the role has what :func:`grant` gives; a server only warns where it gave none. Raises: psycopg.Error."""
-    needed = [(table.name, "SELECT") for table in TABLES] + [(table.name, "INSERT") for table in (ENTRIES, ANSWERS)]
+    tables = tables_of(facts(connection, schema))
+    needed = [(table.name, "SELECT") for table in tables]
+    needed += [(table.name, "INSERT") for table in _written_by_roles(tables)]
     asked = " AND ".join(["has_table_privilege(%s, %s, %s)"] * len(needed))
     values = [part for table, right in needed for part in (role, f'"{schema}".{table}', right)]
     return bool(connection.execute(f"SELECT {asked}", values).fetchone()[0])
@@ -55,14 +68,14 @@ def facts(connection: Any, schema: str) -> Any:
 
 def check(found: Any, schema: str, described: str) -> None:
     """Refuse a schema in which tables, triggers or functions are not what :func:`lay_out` made. Raises: LedgerError."""
-    version = version_of(found)
+    version, tables = version_of(found), tables_of(found)
     relations = {(name, kind, stays, secured, ruled) for name, kind, stays, secured, ruled, _ in found["relations"]}
     for what, is_so, wanted in (
-        ("tables", relations, {(name, "r", "p", False, False) for name in ("head", *(table.name for table in TABLES))}),
-        ("columns", {*map(tuple, found["columns"])}, {*_columns(version)}),
-        ("keys", {*map(tuple, found["keys"])}, {*_keys()}),
-        ("triggers", {*map(tuple, found["triggers"])}, {*_triggers()}),
-        ("functions", {*map(tuple, found["functions"])}, {*map(_facts_of, functions_of(schema, version))}),
+        ("tables", relations, {(name, "r", "p", False, False) for name in ("head", *(table.name for table in tables))}),
+        ("columns", {*map(tuple, found["columns"])}, {*_columns(version, tables)}),
+        ("keys", {*map(tuple, found["keys"])}, {*_keys(tables)}),
+        ("triggers", {*map(tuple, found["triggers"])}, {*_triggers(tables)}),
+        ("functions", {*map(tuple, found["functions"])}, {*map(_facts_of, functions_of(schema, version, tables))}),
     ):
         if is_so != wanted:
             raise unusable(described, f"its tables, or the {what} that protect them, were altered; {RESTORE}")
@@ -72,6 +85,34 @@ def version_of(found: Any) -> int:
     """The version of the schema's rows, of what :func:`facts` says."""
     columns = {(table, name) for table, name, *_ in found["columns"]}
     return COMMITTED if all((table.name, one.name) in columns for table, one in LATER_COLUMNS) else FORMAT
+
+
+def tables_of(found: Any) -> tuple[Table, ...]:
+    """The tables of the schema, of what :func:`facts` says."""
+    return ALL_TABLES if any(name == INSTALMENTS.name for name, *_ in found["relations"]) else TABLES
+
+
+def add_instalments(connection: Any, schema: str) -> None:
+    """Add the table of plans released in instalments, in the transaction of its first row, with the rights that
+    roles have on entries. By whoever keeps the ledger. Raises: psycopg.Error."""
+    connection.execute(f'ALTER TABLE "{schema}".head ADD COLUMN {INSTALMENTS.name} bigint NOT NULL DEFAULT 0')
+    connection.execute(_table(INSTALMENTS, schema))
+    fit = next(one for one in functions_of(schema, COMMITTED, ALL_TABLES) if one.name == f"{INSTALMENTS.name}_fit")
+    hung = (trigger for trigger in _triggers((INSTALMENTS,)) if trigger[1] == INSTALMENTS.name)
+    statements = [statement for trigger in hung for statement in _hung(trigger, schema)]
+    for statement in (_function(fit, schema), _revoked(fit, schema), *statements):
+        connection.execute(statement)
+    query = (
+        "SELECT DISTINCT a.grantee::regrole::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, "
+        "aclexplode(c.relacl) a WHERE n.nspname = %s AND c.relname = 'entries' AND a.privilege_type = 'INSERT' "
+        "AND a.grantee <> c.relowner AND a.grantee <> 0"
+    )
+    for (role,) in connection.execute(query, (schema,)).fetchall():
+        connection.execute(f'GRANT SELECT, INSERT ON "{schema}".{INSTALMENTS.name} TO {role}')
+
+
+def _written_by_roles(tables: tuple[Table, ...]) -> tuple[Table, ...]:
+    return tuple(table for table in (ENTRIES, ANSWERS, INSTALMENTS) if table in tables)
 
 
 def bring_up_to_date(connection: Any, schema: str, described: str) -> None:
@@ -105,35 +146,46 @@ def _function(one: Function, schema: str) -> str:
 
 def _statements(schema: str) -> Iterator[str]:
     for table in TABLES:
-        content = "content bytea, " if table.content else ""
-        columns = "".join(f"{_declared(column)}, " for column in table.columns)
-        yield (
-            f'CREATE TABLE "{schema}".{table.name} (position bigint PRIMARY KEY, {columns}{content}seal text NOT NULL)'
-        )
+        yield _table(table, schema)
     lasts = "".join(f", {table.name} bigint NOT NULL" for table in TABLES)
     yield f'CREATE TABLE "{schema}".head (position bigint NOT NULL, seal text NOT NULL{lasts})'
     yield f"INSERT INTO \"{schema}\".head VALUES (0, ''{', 0' * len(TABLES)})"
     for one in functions_of(schema, COMMITTED):
         yield _function(one, schema)
-        yield f'REVOKE ALL ON FUNCTION "{schema}".{one.name}({one.arguments}) FROM PUBLIC'
-    for name, relation, function, kind, arguments, _ in _triggers():
-        when = "BEFORE" if kind & _BEFORE else "AFTER"
-        on = "INSERT" if kind & _INSERT else "UPDATE OR DELETE OR TRUNCATE"
-        if relation == "head":
-            on = "INSERT OR DELETE OR TRUNCATE"
-        each = "ROW" if kind & _ROW else "STATEMENT"
-        given = ", ".join(f"'{argument}'" for argument in arguments.split())
-        yield (
-            f'CREATE TRIGGER {name} {when} {on} ON "{schema}".{relation} FOR EACH {each} '
-            f'EXECUTE FUNCTION "{schema}".{function}({given})'
-        )
-        # Also where a session claims to be a replica.
-        yield f'ALTER TABLE "{schema}".{relation} ENABLE ALWAYS TRIGGER {name}'
+        yield _revoked(one, schema)
+    for trigger in _triggers(TABLES):
+        yield from _hung(trigger, schema)
 
 
-def _triggers() -> Iterator[tuple[str, str, str, int, str, str]]:
+def _table(table: Table, schema: str) -> str:
+    content = "content bytea, " if table.content else ""
+    columns = "".join(f"{_declared(column)}, " for column in table.columns)
+    return f'CREATE TABLE "{schema}".{table.name} (position bigint PRIMARY KEY, {columns}{content}seal text NOT NULL)'
+
+
+def _revoked(one: Function, schema: str) -> str:
+    return f'REVOKE ALL ON FUNCTION "{schema}".{one.name}({one.arguments}) FROM PUBLIC'
+
+
+def _hung(trigger: tuple[str, str, str, int, str, str], schema: str) -> Iterator[str]:
+    name, relation, function, kind, arguments, _ = trigger
+    when = "BEFORE" if kind & _BEFORE else "AFTER"
+    on = "INSERT" if kind & _INSERT else "UPDATE OR DELETE OR TRUNCATE"
+    if relation == "head":
+        on = "INSERT OR DELETE OR TRUNCATE"
+    each = "ROW" if kind & _ROW else "STATEMENT"
+    given = ", ".join(f"'{argument}'" for argument in arguments.split())
+    yield (
+        f'CREATE TRIGGER {name} {when} {on} ON "{schema}".{relation} FOR EACH {each} '
+        f'EXECUTE FUNCTION "{schema}".{function}({given})'
+    )
+    # Also where a session claims to be a replica.
+    yield f'ALTER TABLE "{schema}".{relation} ENABLE ALWAYS TRIGGER {name}'
+
+
+def _triggers(tables: tuple[Table, ...]) -> Iterator[tuple[str, str, str, int, str, str]]:
     """Name, table, function, kind, arguments and state of each; those of one kind fire in the order of their names."""
-    for table in TABLES:
+    for table in tables:
         columns = " ".join(column.name for column in table.columns_of(FORMAT))
         for name, function, kind, arguments in (
             ("a_in_turn", "in_turn", _BEFORE | _INSERT, ""),
@@ -163,9 +215,9 @@ def _type(column: Column) -> str:
     return "bigint" if column.kind is int else "text"
 
 
-def _columns(version: int) -> Iterator[tuple[str, str, str, bool, str]]:
+def _columns(version: int, tables: tuple[Table, ...]) -> Iterator[tuple[str, str, str, bool, str]]:
     """Table, column, type, whether it is needed, and whether it is made of another."""
-    for table in TABLES:
+    for table in tables:
         yield table.name, "position", "bigint", True, ""
         yield table.name, "seal", "text", True, ""
         if table.content:
@@ -176,12 +228,12 @@ def _columns(version: int) -> Iterator[tuple[str, str, str, bool, str]]:
                 yield table.name, f"{column.name}_numerator", "numeric", False, "s"
                 yield table.name, f"{column.name}_denominator", "numeric", False, "s"
     yield "head", "seal", "text", True, ""
-    for name in ("position", *(table.name for table in TABLES)):
+    for name in ("position", *(table.name for table in tables)):
         yield "head", name, "bigint", True, ""
 
 
-def _keys() -> Iterator[tuple[str, str, str]]:
-    for table in TABLES:
+def _keys(tables: tuple[Table, ...]) -> Iterator[tuple[str, str, str]]:
+    for table in tables:
         yield table.name, "p", "position"
         yield from ((table.name, "u", column.name) for column in table.columns if column.unique)
 

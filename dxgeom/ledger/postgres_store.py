@@ -19,7 +19,7 @@ from dxgeom.ledger.answer_files import AnswerFiles
 from dxgeom.ledger.chronicle import ContentOf, LedgerStore
 from dxgeom.ledger.entry import altered, unusable
 from dxgeom.ledger.postgres_connection import address_of, begin, connected, plain_errors
-from dxgeom.ledger.tables import COMMITTED, ENTRIES, TABLES, Record
+from dxgeom.ledger.tables import COMMITTED, ENTRIES, INSTALMENTS, Record
 
 # ruff: noqa: S608 (names are constants, or those of a schema that address_of has checked)
 
@@ -57,20 +57,21 @@ class PostgresSession:
             raise altered(self._described, "its end is not the one that it remembers")
 
     def records_from(self, position: int) -> Iterable[Record]:
-        version = layout.version_of(self.identity())
+        version, tables = layout.version_of(self.identity()), layout.tables_of(self.identity())
         parts = [
             f"SELECT position, {place}, seal, json_build_array({', '.join(one.name for one in columns)}) "
             f'FROM "{self._schema}".{table.name} WHERE position >= %s'
-            for place, table in enumerate(TABLES)
+            for place, table in enumerate(tables)
             for columns in [table.columns_of(version)]
         ]
-        rows = self._connection.execute(" UNION ALL ".join(parts) + " ORDER BY 1", (position,) * len(TABLES))
-        return [Record(TABLES[at], number, TABLES[at].whole(tuple(row)), seal) for number, at, seal, row in rows]
+        rows = self._connection.execute(" UNION ALL ".join(parts) + " ORDER BY 1", (position,) * len(tables))
+        return [Record(tables[at], number, tables[at].whole(tuple(row)), seal) for number, at, seal, row in rows]
 
     def last_given(self) -> dict[str, int]:
-        names = ", ".join(table.name for table in TABLES)
+        tables = layout.tables_of(self.identity())
+        names = ", ".join(table.name for table in tables)
         held = self._connection.execute(f'SELECT {names} FROM "{self._schema}".head').fetchone() or ()
-        return {table.name: last for table, last in zip(TABLES, held, strict=True) if last}
+        return {table.name: last for table, last in zip(tables, held, strict=True) if last}
 
     def content(self, entry: int) -> bytes | None:
         query = f'SELECT content FROM "{self._schema}".answers WHERE entry = %s'
@@ -93,10 +94,23 @@ class PostgresSession:
             raise unusable(self._described, "answers of more than 256 MiB have no place on a server; use a ledger file")
         if table.content:
             fields["content"] = content
+        if table is INSTALMENTS and table not in layout.tables_of(self.identity()):
+            self._add_instalments()
         marks = ", ".join(["%s"] * (len(fields) + 2))
         into = f'INSERT INTO "{self._schema}".{table.name} ({", ".join(fields)}, position, seal) VALUES ({marks})'
         self._connection.execute(into, (*fields.values(), record.position, record.seal))
         self._last = record
+
+    def _add_instalments(self) -> None:
+        """Once, by whoever keeps the ledger. Raises: LedgerError for others."""
+        if not layout.is_keeper(self._connection, self._schema):
+            raise unusable(
+                self._described,
+                "no plan was ever opened there; whoever keeps it opens the first one that is released in instalments; "
+                "nothing was spent",
+            )
+        layout.add_instalments(self._connection, self._schema)
+        self._facts = None
 
     def commit(self) -> None:
         try:

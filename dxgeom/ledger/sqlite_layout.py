@@ -10,7 +10,18 @@ from contextlib import contextmanager
 from typing import Final
 
 from dxgeom.ledger.entry import RESTORE, busy, unusable
-from dxgeom.ledger.tables import ALLOTMENTS, COMMITTED, FORMAT, LATER_COLUMNS, TABLES, Column, Record, Table
+from dxgeom.ledger.tables import (
+    ALL_TABLES,
+    ALLOTMENTS,
+    COMMITTED,
+    FORMAT,
+    INSTALMENTS,
+    LATER_COLUMNS,
+    TABLES,
+    Column,
+    Record,
+    Table,
+)
 
 # ruff: noqa: S608 (names of tables and columns are constants here)
 
@@ -28,6 +39,12 @@ CURRENT: Final = 5
 """The version of a file whose charges commit to secrets; every file has it from the next row that is written on."""
 
 CURRENT_MOVED: Final = 6
+"""The version of such a file whose ledger went to another place."""
+
+TOLD: Final = 7
+"""The version of a file that opened a plan to be released in instalments; others stay as they are."""
+
+TOLD_MOVED: Final = 8
 """The version of such a file whose ledger went to another place."""
 
 LOCK_SECONDS = 30.0
@@ -91,7 +108,7 @@ def lay_out(connection: sqlite3.Connection) -> None:
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
     """Creates tables and columns that came later where they are missing, in the transaction. Raises: sqlite3.Error."""
     version = version_of(connection)
-    if version == CURRENT:
+    if version in (CURRENT, TOLD):
         return
     if version == FORMAT:
         for statement in _statements((ALLOTMENTS,), CURRENT):
@@ -104,6 +121,10 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
 def insert(connection: sqlite3.Connection, record: Record, content: bytes | None = None) -> None:
     """Adds a row to an up to date file, in the transaction. Raises: sqlite3.Error."""
     table = record.table
+    if table is INSTALMENTS and version_of(connection) == CURRENT:
+        for statement in _statements((INSTALMENTS,), TOLD):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {TOLD}")
     named = {"position": record.position, "seal": record.seal, **({"content": content} if table.content else {})}
     named |= {column.name: field for column, field in zip(table.columns, record.fields, strict=True)}
     marks = ", ".join("?" * len(named))
@@ -115,18 +136,19 @@ def retire(connection: sqlite3.Connection, place: str) -> None:
     bring_up_to_date(connection)
     connection.execute(_WHERE)
     connection.execute("INSERT INTO moved VALUES (?)", (place,))
-    connection.execute(f"PRAGMA user_version = {CURRENT_MOVED}")
+    connection.execute(f"PRAGMA user_version = {TOLD_MOVED if version_of(connection) == TOLD else CURRENT_MOVED}")
 
 
 def stay(connection: sqlite3.Connection) -> None:
     """Undoes :func:`retire`, in the transaction. Raises: sqlite3.Error."""
     connection.execute("DROP TABLE moved")
-    connection.execute(f"PRAGMA user_version = {DIVIDED if version_of(connection) == MOVED else CURRENT}")
+    before = {MOVED: DIVIDED, TOLD_MOVED: TOLD}.get(version_of(connection), CURRENT)
+    connection.execute(f"PRAGMA user_version = {before}")
 
 
 def place_of(connection: sqlite3.Connection) -> str | None:
     """Where the file's ledger went, None where it is here. Raises: sqlite3.Error."""
-    if version_of(connection) not in (MOVED, CURRENT_MOVED):
+    if version_of(connection) not in (MOVED, CURRENT_MOVED, TOLD_MOVED):
         return None
     return str(connection.execute("SELECT place FROM moved").fetchone()[0])
 
@@ -146,7 +168,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 def tables_of(connection: sqlite3.Connection) -> Iterator[tuple[Table, tuple[Column, ...]]]:
     """Which tables the file has, and which of their columns. Raises: sqlite3.Error."""
     version = version_of(connection)
-    for table in _UNDIVIDED if version == FORMAT else TABLES:
+    for table in _UNDIVIDED if version == FORMAT else ALL_TABLES if version >= TOLD else TABLES:
         yield table, table.columns_of(COMMITTED if version >= CURRENT else FORMAT)
 
 
@@ -178,7 +200,7 @@ def check_version(version: int, described: str) -> None:
     if version not in _SCHEMA:
         raise unusable(
             described,
-            f"it has layout version {version}, and this dxgeom knows versions {FORMAT} to {CURRENT_MOVED}; use the "
+            f"it has layout version {version}, and this dxgeom knows versions {FORMAT} to {TOLD_MOVED}; use the "
             "dxgeom that wrote it",
         )
 
@@ -230,4 +252,6 @@ _SCHEMA: Final = {
     MOVED: (*_statements(TABLES, MOVED), _WHERE),
     CURRENT: _statements(TABLES, CURRENT),
     CURRENT_MOVED: (*_statements(TABLES, CURRENT_MOVED), _WHERE),
+    TOLD: _statements(ALL_TABLES, TOLD),
+    TOLD_MOVED: (*_statements(ALL_TABLES, TOLD_MOVED), _WHERE),
 }

@@ -140,6 +140,22 @@ ALLOTMENTS: Final = Table(
 """How accounts are divided: what an owner may spend of an account, from this row on; an owner's last row counts."""
 
 TABLES: Final = (DATA_SETS, ACCOUNTS, POLICIES, ENTRIES, ANSWERS, ALLOTMENTS)
+"""What every ledger has."""
+
+INSTALMENTS: Final = Table(
+    "instalments",
+    (
+        _NUMBER,
+        Column("entry", int),
+        Column("step", unique=True),  # entry, kind, turn and period, between slashes
+        Column("key", optional=True),  # which key a seal is closed with, never the key
+        Column("time_utc"),
+        Column("text"),
+    ),
+)
+"""What became of plans that are released in instalments, step by step. Only ledgers that opened one have it."""
+
+ALL_TABLES: Final = (*TABLES, INSTALMENTS)
 
 LATER_COLUMNS: Final = tuple((table, column) for table in TABLES for column in table.columns if column.since > FORMAT)
 

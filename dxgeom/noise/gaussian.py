@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Literal, NamedTuple, final
 
 import numpy as np
 from flint import arb
@@ -129,7 +130,21 @@ class GaussianNoise(NormalLaw):
         return IdealDraws(found.values @ self.body.axes.T, errors, found.legible, words, lambda _: self._evaluate)
 
     def _evaluate(self, uniforms: list[arb]) -> list[arb]:
-        return sums_of(self.body.axes.tolist(), exact_normals(uniforms, self.dimension))
+        return self.image(exact_normals(uniforms, self.dimension), range(self.dimension))
+
+    @property
+    def made_of(self) -> Literal["normal"]:
+        return "normal"
+
+    @property
+    def dependence(self) -> NDArray[np.bool_]:
+        return np.asarray(self.body.axes != 0)
+
+    def among(self, rows: NDArray[np.int64]) -> GaussianNoise:
+        return GaussianNoise(Ellipsoid(np.ascontiguousarray(self.body.axes[np.ix_(rows, rows)])))
+
+    def image(self, numbers: Sequence[arb], rows: Sequence[int]) -> list[arb]:
+        return sums_of([self.body.axes[row].tolist() for row in rows], numbers)
 
 
 class NormalsOfTables(NormalLaw):

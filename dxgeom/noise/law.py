@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
@@ -111,6 +112,33 @@ class NoiseLaw(DefinedByNumbers):
     def laplace_scales(self) -> NDArray[np.float64] | None:
         """(m,): the scales of independent Laplace coordinates, None for any other law."""
         return None
+
+    @property
+    def made_of(self) -> Literal["normal", "laplace"] | None:
+        """Which independent numbers V is the linear image of that :meth:`image` works out; None of other laws."""
+        return None
+
+    @property
+    def dependence(self) -> NDArray[np.bool_]:
+        """(m, n): which of these numbers each coordinate depends on. Raises: UnsupportedCombination of other laws."""
+        raise self.no_image
+
+    def image(self, numbers: Sequence[arb], rows: Sequence[int]) -> list[arb]:
+        """The coordinates at ``rows`` of V, in balls, from the numbers (n,); those that none of them depends on may be
+        anything finite. Raises: UnsupportedCombination of other laws."""
+        raise self.no_image
+
+    def among(self, rows: NDArray[np.int64]) -> NoiseLaw:
+        """The law of the coordinates at these rising rows, which depend on no number but those of these places.
+
+        Raises: UnsupportedCombination of other laws.
+        """
+        raise self.no_image
+
+    @property
+    def no_image(self) -> UnsupportedCombination:
+        """Why there is none."""
+        return UnsupportedCombination(f"this {type(self).__name__} is no linear image of independent numbers")
 
     @property
     def facets(self) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 from flint import arb
@@ -115,6 +115,20 @@ class LaplaceNoise(NoiseLaw):
         return IdealDraws(
             values, errors, legible(words), words, lambda row: exponential_sums(np.diag(axes[row]).tolist())
         )
+
+    @property
+    def made_of(self) -> Literal["laplace"]:
+        return "laplace"
+
+    @property
+    def dependence(self) -> NDArray[np.bool_]:
+        return np.eye(self.dimension, dtype=bool)
+
+    def among(self, rows: NDArray[np.int64]) -> LaplaceNoise:
+        return LaplaceNoise(self.scales[rows].copy())
+
+    def image(self, numbers: Sequence[arb], rows: Sequence[int]) -> list[arb]:
+        return [numbers[row] * arb(float(self.scales[row])) for row in rows]
 
     def apart(self, count: int, randomness: Randomness) -> IdealDraws:
         words, axes, values, errors = self._drawn(count, randomness)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, NamedTuple, final
+from typing import Final, Literal, NamedTuple, final
 
 import numpy as np
 from flint import arb, arb_series, ctx, fmpz_poly
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
 from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, exact_normals, normals, words_for
+from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import IdealDraws
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, freeze_arrays, frozen_integers
@@ -216,12 +217,29 @@ class ToeplitzNormals(NormalsOfTables):
         return [one + around for one in found]
 
     def _evaluate(self, uniforms: list[arb]) -> list[arb]:
-        size, before = self.dimension, arb(0)
-        totals, found = self._totals(exact_normals(uniforms, size)), []
-        for length, fall, total in zip(self.lengths.tolist(), self._exact_falls, totals, strict=True):
+        return self.image(exact_normals(uniforms, self.dimension), range(self.dimension))
+
+    @property
+    def made_of(self) -> Literal["normal"]:
+        return "normal"
+
+    @property
+    def dependence(self) -> NDArray[np.bool_]:
+        if self.dimension > _LAID_OUT:
+            raise TooLarge(f"which of {self.dimension:,} numbers reach which is not laid out; of {_LAID_OUT:,} it is")
+        return np.tri(self.dimension, dtype=bool)
+
+    def among(self, rows: NDArray[np.int64]) -> NoiseLaw:
+        if not np.array_equal(rows, np.arange(len(rows))):
+            raise self.no_image
+        return ToeplitzNormals(self.series[: len(rows)].copy(), self.lengths[: len(rows)].copy())
+
+    def image(self, numbers: Sequence[arb], rows: Sequence[int]) -> list[arb]:
+        before, found = arb(0), []
+        for length, fall, total in zip(self.lengths.tolist(), self._exact_falls, self._totals([*numbers]), strict=True):
             found.append(total * arb(length) + before)
             before = before + total * fall
-        return found
+        return [found[row] for row in rows]
 
     @property
     def _exact_falls(self) -> list[arb]:

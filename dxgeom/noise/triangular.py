@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, final
+from typing import Final, Literal, NamedTuple, final
 
 import numpy as np
 from flint import arb
@@ -102,11 +103,24 @@ class TriangularNormals(NormalsOfTables):
         return IdealDraws(found.values @ self.factor.T, errors, found.legible, words, lambda _: self._evaluate)
 
     def _evaluate(self, uniforms: list[arb]) -> list[arb]:
-        drawn = exact_normals(uniforms, self.dimension)
+        return self.image(exact_normals(uniforms, self.dimension), range(self.dimension))
+
+    @property
+    def made_of(self) -> Literal["normal"]:
+        return "normal"
+
+    @property
+    def dependence(self) -> NDArray[np.bool_]:
+        return np.asarray(self.factor != 0)
+
+    def among(self, rows: NDArray[np.int64]) -> TriangularNormals:
+        return TriangularNormals(np.ascontiguousarray(self.factor[np.ix_(rows, rows)]))
+
+    def image(self, numbers: Sequence[arb], rows: Sequence[int]) -> list[arb]:
         # Row by row: all numbers at once would take far more room than the matrix.
         return [
-            sum((arb(own) * one for own, one in zip(row[: place + 1].tolist(), drawn, strict=False) if own), arb(0))
-            for place, row in enumerate(self.factor)
+            sum((arb(own) * one for own, one in zip(self.factor[row].tolist(), numbers, strict=True) if own), arb(0))
+            for row in rows
         ]
 
     @cached_property

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, final
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,12 @@ from dxgeom.universe.people.people import public_number_in_words
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dxgeom.ledger.ledger import Ledger
     from dxgeom.metrics.verification import VerifiedMetric
     from dxgeom.planner.candidates import CandidateResult
     from dxgeom.planner.estimates.worth import EstimateWorth
+    from dxgeom.planner.instalments.instalment import Instalment
+    from dxgeom.planner.instalments.telling import Closing, Opening
     from dxgeom.planner.releases.simulated_estimates import SimulatedWorth
 
 
@@ -340,6 +343,62 @@ class Plan(Pictured):
             how,
         )
         return released if estimate is None else replace(released, estimated_as=estimate)
+
+    def open(
+        self,
+        ledger: str | Path | Ledger,
+        *,
+        along: str | None = None,
+        spend: Amount | None = None,
+        purpose: str = "",
+        allotment: str | None = None,
+    ) -> Opening:
+        """Charge the ledger with all periods of this plan at once, to be released one by one by :meth:`release_period`.
+
+        Args: ``along``: the attribute whose values, in their order, are the periods. ``spend``: of the whole window,
+        left out where the plan's file states it. A plan that is open already is charged nothing.
+        Raises: BudgetExceeded, LedgerError with nothing spent; UnsupportedCombination for plans of which it is not
+        proved that they may be released in instalments.
+        """
+        from dxgeom.planner.instalments.telling import open_plan  # a plan alone needs no ledger
+
+        return open_plan(self, ledger, along, spend, purpose, allotment)
+
+    def release_period(
+        self,
+        table: Any,
+        *,
+        period: str,
+        ledger: str | Path | Ledger,
+        along: str | None = None,
+        key: str | Path | None = None,
+        outside: Literal["refuse", "drop"] = "refuse",
+        count_column: str | None = None,
+        quiet_data: bool = False,
+    ) -> Instalment:
+        """The answers of one period of a plan that was opened: those that look at it, and at no later one. Its exact
+        sums are sealed in the ledger first, and all answers are worked out from seals.
+
+        Args: ``table``: as of :meth:`release`; rows of other periods are left alone. ``period``: by its name. A period
+        that was released is shown again, and no data are read. ``key``: the file of the key that seals are closed
+        with; left out, the one that ``DXGEOM_KEY`` names, else that of the user. The others are those of
+        :meth:`release`.
+        Raises: NotDue, with nothing read, for a plan that is not open, and for a period that is none of its, is not
+        over, or comes after one that was not released; LedgerError without the key of earlier seals.
+        """
+        from dxgeom.planner.instalments.forms import TableReading
+        from dxgeom.planner.instalments.telling import tell  # a plan alone needs no ledger
+
+        return tell(self, table, period, along, ledger, key, TableReading(outside, count_column, quiet_data))
+
+    def close(self, ledger: str | Path | Ledger, *, along: str | None = None) -> Closing:
+        """End an opened plan: no period is sealed or answered any more. The ledger keeps what was charged.
+
+        Raises: NotDue for a plan that is not open; LedgerError.
+        """
+        from dxgeom.planner.instalments.telling import close_plan  # a plan alone needs no ledger
+
+        return close_plan(self, ledger, along)
 
     def release_again(self, ledger: str | Path, entry: int) -> Release[Any]:
         """The release of a ledger's entry by this plan, as it was: for estimates, other intervals and other forms of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import repeat
@@ -243,14 +243,15 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         over their number. Noise on the steps themselves would leave the fraction of each sum bare.
         """
         exact = self.sensitivity.queries.integer_answers(self._counted(counts))
+        return [self.noisy(exact, noise) for noise in rows]
+
+    def noisy(self, exact: Sequence[int], noise: list[int]) -> tuple[Fraction, ...]:
+        """The answers with this noise (m,), from the exact ones in steps of a share (K,)."""
         steps = [step / self.shares for step in self.sensitivity.queries.steps]
-        return [
-            tuple(
-                step * (integer + added)
-                for step, integer, added in zip(steps, exact, _noise_of_each(self.mixing, noise), strict=True)
-            )
-            for noise in rows
-        ]
+        return tuple(
+            step * (integer + added)
+            for step, integer, added in zip(steps, exact, _noise_of_each(self.mixing, noise), strict=True)
+        )
 
     def unchanged_answers(self, data: Any) -> tuple[Fraction, ...]:
         """What was asked, exactly, where changed queries are answered in its place. **Not private.**"""

@@ -1,0 +1,257 @@
+"""What of a mechanism is released when: answers to queries, and differences of noisy running totals."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.gaussian.ordered_axes import in_order
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.containment import load_of_changes
+from dxgeom.mechanisms.linear.lattice import tables_over
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing
+from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism, line_bounds
+from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.law import NoiseLaw
+from dxgeom.planner.releases.reading import read
+
+NEVER: Final = np.iinfo(np.int64).max
+"""Stands for the period of what no answer takes."""
+_MOST_SHIFTS: Final = 512
+
+
+class TableReading(NamedTuple):
+    """How a table is read; as :func:`dxgeom.release` takes it."""
+
+    outside: Any
+    count_column: str | None
+    quiet_data: bool
+
+
+class TableOfPeriods(NamedTuple):
+    """Counts in one table, of the rows of some periods alone."""
+
+    cells: tuple[NDArray[np.int64], ...]
+    total: int
+
+
+class InstalmentForm(ABC):
+    """A mechanism, and its answers one period after the other.
+
+    ``latest`` (K,): the last period that each answer looks at. ``takes`` (K, m): which coordinates of the noise each
+    answer takes; ``carried`` (m,): the last period of what each is added to.
+    """
+
+    mechanism: Any
+    latest: NDArray[np.int64]
+    takes: NDArray[np.bool_]
+    carried: NDArray[np.int64]
+
+    @property
+    @abstractmethod
+    def law(self) -> NoiseLaw:
+        """Of the noise, in the steps that it is rounded to."""
+
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """(K,): what answers are called."""
+
+    @abstractmethod
+    def in_order(self, order: NDArray[np.int64]) -> InstalmentForm | None:
+        """The same with its noise drawn in this order of coordinates; None where it is not put so."""
+
+    @abstractmethod
+    def sums_in(self, place: int) -> int:
+        """How many exact sums there are of the rows of one period."""
+
+    @abstractmethod
+    def sums_of(self, place: int, data: Any, spend: Fraction, reading: TableReading) -> tuple[int, ...]:
+        """The exact sums of the rows of one period; rows of others are left alone. Raises: DataError, TooLarge."""
+
+    @abstractmethod
+    def answered(self, sums: Sequence[Sequence[int]], noise: list[int], spend: Fraction) -> Sequence[Fraction]:
+        """(K,): the answers from the sums of the first periods and the noise, as far as these tell them."""
+
+    @abstractmethod
+    def load_among(self, rows: NDArray[np.int64]) -> float:
+        """What the coordinates at these rising rows tell of a change at most, over what is promised of it; *rounded
+        up*, 1 where it is not worked out."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ListedForm(InstalmentForm):
+    """Answers to a list of linear queries; of a period a sum for each answer released in it or later."""
+
+    mechanism: AdditiveMechanism
+    axis: int
+    latest: NDArray[np.int64] = field(repr=False)
+    takes: NDArray[np.bool_] = field(repr=False)
+    carried: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def of(cls, mechanism: AdditiveMechanism, axis: int, periods: int) -> ListedForm:
+        """Raises: UnsupportedCombination where it is not proved that its answers may be released one by one."""
+        universe, mixing = mechanism.universe, mechanism.mixing
+        if mechanism.change is not None or mechanism.reads is not None or mechanism.law is None or universe is None:
+            raise refused(
+                "changed queries, too many possible records to list, and answers without noise are not",
+                "release it",
+            )
+        latest = _latest(mechanism, axis, periods)
+        if isinstance(mixing, DiagonalMixing):
+            takes = np.zeros((len(mixing.noisy), len(mixing.coordinates)), dtype=bool)
+            takes[mixing.coordinates, np.arange(len(mixing.coordinates))] = True
+            return cls(mechanism, axis, latest, takes, latest[mixing.coordinates])
+        if not isinstance(mixing, np.ndarray):
+            raise refused("its answers share noise that is not added to answers", "plan with --mechanism gaussian")
+        rows = mixing.tolist()
+        carried = np.full(mixing.shape[1], NEVER)
+        for place in range(mixing.shape[1]):
+            own = [answer for answer, row in enumerate(rows) if row[place] == 1 and sum(map(bool, row)) == 1]
+            carried[place] = int(latest[own].min()) if own else NEVER
+        return cls(mechanism, axis, latest, np.asarray(mixing != 0, dtype=bool), carried)
+
+    @property
+    def law(self) -> NoiseLaw:
+        law = self.mechanism.law
+        if law is None:
+            raise refused("no answer has noise", "release it")
+        return law
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self.mechanism.sensitivity.queries.names
+
+    def in_order(self, order: NDArray[np.int64]) -> ListedForm | None:
+        if not isinstance(self.law, GaussianNoise) or len(order) != self.law.dimension:
+            return None
+        return replace(self, mechanism=in_order(self.mechanism, self.law, order))
+
+    def sums_in(self, place: int) -> int:
+        return int(np.count_nonzero(self.latest >= place))
+
+    def sums_of(self, place: int, data: Any, spend: Fraction, reading: TableReading) -> tuple[int, ...]:
+        counts = read(self.mechanism, data, *reading).data
+        universe = self.mechanism.universe
+        shape = () if universe is None else universe.shape
+        own, size = np.zeros_like(counts), int(np.prod(shape))
+        here = tuple(place if axis == self.axis else slice(None) for axis in range(len(shape)))
+        own[:size].reshape(shape)[here] = counts[:size].reshape(shape)[here]
+        self.mechanism.check(own, spend)
+        every = self.mechanism.sensitivity.queries.integer_answers(own)
+        return tuple(int(every[answer]) for answer in np.flatnonzero(self.latest >= place).tolist())
+
+    def answered(self, sums: Sequence[Sequence[int]], noise: list[int], spend: Fraction) -> Sequence[Fraction]:
+        exact = [0] * len(self.latest)
+        for place, own in enumerate(sums):
+            for answer, part in zip(np.flatnonzero(self.latest >= place).tolist(), own, strict=True):
+                exact[answer] += part
+        return self.mechanism.noisy(exact, noise)
+
+    def load_among(self, rows: NDArray[np.int64]) -> float:
+        mixing = self.mechanism.mixing
+        if not isinstance(mixing, DiagonalMixing):
+            return 1.0
+        return load_of_changes(self.law.among(rows), self.mechanism.sensitivity.proved, mixing.coordinates[rows])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TotalsForm(InstalmentForm):
+    """Counts of runs of periods, each a difference of two noisy running totals; of a period there is its count."""
+
+    mechanism: ToeplitzMechanism
+    latest: NDArray[np.int64] = field(repr=False)
+    takes: NDArray[np.bool_] = field(repr=False)
+    carried: NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def of(cls, mechanism: ToeplitzMechanism, axis: int, periods: int) -> TotalsForm:
+        """Raises: UnsupportedCombination where the totals are not of the periods, one by one."""
+        codes = mechanism.codes.get(axis)
+        if codes is None or not np.array_equal(codes, np.arange(periods)):
+            raise refused(
+                "its running totals are not of the periods one by one",
+                "ask about every period, or let the policy have such periods as are asked about",
+            )
+        lower, upper = mechanism.merged.lower[:, 0], mechanism.merged.upper[:, 0]
+        takes = np.zeros((len(lower), periods), dtype=bool)
+        each, inside = np.arange(len(lower)), np.flatnonzero(lower > 0)
+        takes[each, upper - 1] = True
+        takes[inside, lower[inside] - 1] = True
+        return cls(mechanism, np.asarray(upper - 1, dtype=np.int64), takes, np.arange(periods))
+
+    @property
+    def law(self) -> NoiseLaw:
+        return self.mechanism.law_of(0, float(self.mechanism.step))[0]
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self.mechanism.boxes.names
+
+    def in_order(self, order: NDArray[np.int64]) -> None:
+        return None
+
+    def sums_in(self, place: int) -> int:
+        return 1
+
+    def sums_of(self, place: int, data: Any, spend: Fraction, reading: TableReading) -> tuple[int, ...]:
+        (which,) = (number for number, one in enumerate(self.mechanism.queries.attribute_sets) if one)
+        own = int(read(self.mechanism, data, *reading).data.cells[which][place])
+        self._checked([0] * place + [own], spend)
+        return (own,)
+
+    def answered(self, sums: Sequence[Sequence[int]], noise: list[int], spend: Fraction) -> Sequence[Fraction]:
+        counted = self._checked([own for (own,) in sums], spend)
+        return tuple(map(Fraction, self.mechanism.answered(counted, {0: np.array(noise, dtype=np.int64)})))
+
+    def _checked(self, counts: Sequence[int], spend: Fraction) -> TableOfPeriods:
+        cells = np.zeros(len(self.carried), dtype=np.int64)
+        cells[: len(counts)] = counts
+        # All records together are a table of one cell.
+        tables = (cells if one else cells.sum(keepdims=True) for one in self.mechanism.queries.attribute_sets)
+        found = TableOfPeriods(tuple(tables), int(cells.sum()))
+        self.mechanism.check(found, spend)
+        return found
+
+    def load_among(self, rows: NDArray[np.int64]) -> float:
+        bounds, size = line_bounds(self.mechanism.metric, self.mechanism.merged), len(rows)
+        if size > _MOST_SHIFTS or bounds.presence is None or (bounds.apart is not None and not bounds.line):
+            return 1.0
+        law, step, exact = self.law.among(rows), self.mechanism.step, np.zeros((size, size))
+        records = float(law.loss_upper_bounds(np.tri(size).T / float(step), exact).max()) / float(bounds.presence)
+        if bounds.apart is None:
+            return records * (1 + 2.0**-40)
+        steps = float(law.loss_upper_bounds(np.eye(size) / float(step), exact).max()) / float(bounds.apart)
+        return max(records, steps) * (1 + 2.0**-40)
+
+
+def _latest(mechanism: AdditiveMechanism, axis: int, periods: int) -> NDArray[np.int64]:
+    """(K,): the last period of which a record can change each answer; the very last where all alike do, or none."""
+    queries, universe = mechanism.sensitivity.queries, mechanism.universe
+    found = np.full(len(queries.names), periods - 1)
+    if universe is None:
+        return found
+    for table in tables_over(queries, universe):
+        if axis not in table.axes:
+            continue
+        place = table.axes.index(axis)
+        others = tuple(other for other in range(1, table.weights.ndim) if other != place + 1)
+        moved = np.any(table.weights != 0, axis=others)[:, table.classes[place]]
+        last = periods - 1 - np.argmax(moved[:, ::-1], axis=1)
+        found[table.queries] = np.where(np.any(moved, axis=1), last, periods - 1)
+    return found
+
+
+def refused(why: str, instead: str) -> UnsupportedCombination:
+    """The error about a plan that is not released in instalments."""
+    return UnsupportedCombination(f"this plan is not released in instalments: {why}; {instead}")

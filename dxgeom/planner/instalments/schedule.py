@@ -1,0 +1,156 @@
+"""Which answers of a plan are released in which period, and of what their noise is made; or why they cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
+from dxgeom.planner.instalments.forms import NEVER, InstalmentForm, ListedForm, TotalsForm, refused
+
+if TYPE_CHECKING:
+    from dxgeom.planner.plan import Plan
+
+MOST_SUMS: Final = 1 << 21
+"""Exact sums in all seals together."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """A plan, with noise in the order of its periods.
+
+    ``plan``: the one that is released; ``along``: the attribute whose values are the ``periods``, by names in order.
+    ``coordinates`` (m,): the period in which each coordinate of the noise is first released, ``numbers`` (n,): and each
+    independent number; whatever is released never has the largest integer.
+    """
+
+    plan: Plan
+    along: str
+    periods: tuple[str, ...]
+    form: InstalmentForm
+    coordinates: NDArray[np.int64] = field(repr=False)
+    numbers: NDArray[np.int64] = field(repr=False)
+
+    def answers_in(self, place: int) -> list[int]:
+        """Which answers are released in a period: those that look at it, and at none after it."""
+        return np.flatnonzero(self.form.latest == place).tolist()
+
+    def names_in(self, place: int) -> tuple[str, ...]:
+        """What they are called."""
+        names = self.form.names
+        return tuple(names[answer] for answer in self.answers_in(place))
+
+    def ends(self, place: int) -> date | None:
+        """The first day after a period whose name is a day; None where periods have other names."""
+        days = _days(self.periods)
+        if days is None:
+            return None
+        if place + 1 < len(days):
+            return days[place + 1]
+        return days[place] + (days[place] - days[place - 1] if place else timedelta(days=1))
+
+
+def schedule_of(plan: Plan, along: str) -> Schedule:
+    """The plan released along an attribute, whose values are the periods.
+
+    Raises: UnsupportedCombination for an attribute that is not there, and for plans of which it is not proved that they
+    may be released so; TooLarge.
+    """
+    mechanism, universe = plan.mechanism, plan.metric.universe
+    if type(mechanism) not in (AdditiveMechanism, ToeplitzMechanism) or universe is None:
+        raise refused(
+            "only answers to one list of counts and sums are released in instalments", "release it as a whole"
+        )
+    if universe.listed is not None:
+        raise refused("its possible records are a list, which has no attributes", "give the attributes their values")
+    names = [one.name for one in universe.attributes]
+    if along not in names:
+        known = ", ".join(map(repr, names))
+        raise refused(
+            f"the policy has no attribute '{along}', whose values would be the periods", f"name one of {known}"
+        )
+    _require_records_alone(mechanism)
+    axis = names.index(along)
+    periods = tuple(map(str, universe.attributes[axis].labels))
+    form = _form(mechanism, axis, len(periods))
+    if sum(form.sums_in(place) for place in range(len(periods))) > MOST_SUMS:
+        raise refused(
+            f"its seals would hold more than {MOST_SUMS:,} sums", "ask for fewer answers, or periods, at once"
+        )
+    coordinates = _first_told(form.takes, form.latest)
+    if np.any((form.carried > coordinates) & (coordinates != NEVER)):
+        raise refused(
+            "some answers follow from others that are released in later periods",
+            "write the queries in the order of their periods",
+        )
+    form = _in_order(form, coordinates)
+    numbers = _first_told(form.law.dependence, coordinates)
+    released = plan if form.mechanism is mechanism else replace(plan, mechanism=form.mechanism)
+    return Schedule(released, along, periods, form, coordinates, numbers)
+
+
+def _form(mechanism: Any, axis: int, periods: int) -> InstalmentForm:
+    if isinstance(mechanism, AdditiveMechanism):
+        form: InstalmentForm = ListedForm.of(mechanism, axis, periods)
+    else:
+        form = TotalsForm.of(mechanism, axis, periods)
+    if form.law.made_of is None:
+        raise refused(
+            f"of {type(form.law).__name__} it is not proved that answers may be released one after the other",
+            "plan with --mechanism gaussian under 'privacy: concentrated', or with --mechanism laplace",
+        )
+    return form
+
+
+def _require_records_alone(mechanism: Any) -> None:
+    """Raises: UnsupportedCombination where a period's rows say more than the noisy answers, or wait for later ones."""
+    if mechanism.absent is None:
+        raise refused(
+            "the number of records is public under this policy, and that of a period would be an answer",
+            "protect presence: add {presence: true, epsilon: …} to the rules",
+        )
+    if mechanism.metric.people is not None:
+        raise refused(
+            "how much a row counts for is known only once all rows of its person are, and some are still to come",
+            "let every row be a record of its own, without 'people'",
+        )
+
+
+def _first_told(takes: NDArray[np.bool_], periods: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,): of what rows (K, n) take, the first of the rows' periods (K,); :data:`NEVER` where no row does."""
+    return np.asarray(np.where(takes, periods[:, None], NEVER).min(axis=0, initial=NEVER))
+
+
+def _in_order(form: InstalmentForm, coordinates: NDArray[np.int64]) -> InstalmentForm:
+    """The form, or the same with its noise in the order of release: later coordinates have fresh noise.
+
+    Raises: UnsupportedCombination where it has not, and is not put so.
+    """
+    released = np.flatnonzero(coordinates != NEVER)
+    order = released[np.argsort(coordinates[released], kind="stable")]
+    square = form.law.dependence[np.ix_(order, order)]
+    if np.all(np.diag(square)) and not np.any(np.triu(square, 1)):
+        return form
+    found = form.in_order(order)
+    if found is None:
+        raise refused(
+            "the noise of earlier periods is not drawn before that of later ones", "plan with --mechanism gaussian"
+        )
+    return found
+
+
+def _days(periods: Sequence[str]) -> list[date] | None:
+    """The days that periods are named by, rising; None where they have other names."""
+    try:
+        days = [date.fromisoformat(name) for name in periods]
+    except ValueError:
+        return None
+    return days if all(one < other for one, other in pairwise(days)) else None
