@@ -50,6 +50,7 @@ FILES: Final = (
     "tasks, pure, fit logistic",
     "tasks, pure, series",
     "distinct, pure",
+    "keys, pure, at least",
 )
 """One of each kind of question, and of some one whose number of records is private."""
 FAMILIES: Final = ("mwem", "small-database")
