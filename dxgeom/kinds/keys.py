@@ -134,6 +134,10 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
         columns.stepped.clear()  # a key is a value of the policy, whatever it stands for
         if found is None:
             return None
+        if reader.universe.listed is not None:
+            message = "keys are made of attributes, and this policy lists its records in a table"
+            reader.note("DX233", value.span, message, "ask for 'marginal' of the same columns, below 'queries'")
+            return None
         asked = KeysTask(tuple(sorted(found, key=_place)))
         if asked.count <= MOST_KEYS:
             return asked

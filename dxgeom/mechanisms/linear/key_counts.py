@@ -96,8 +96,10 @@ class KeyCounts(KeyReader[NoisyKeys]):
     def __post_init__(self) -> None:
         seal(self)
         universe = self.columns_of_keys[0].universe if self.columns_of_keys else None
-        if universe is None:
-            raise UnsupportedCombination("a key is a value of each of some columns, one at least")
+        if universe is None or universe.listed is not None:
+            raise UnsupportedCombination(
+                "a key is a value of each of some attributes, one at least, of no listed records"
+            )
         require_own_records(self.metric, universe)
         require_columns(universe, self.columns_of_keys)
         if (self.spurious is None) == (self.at_least is None):

@@ -16,6 +16,7 @@ from dxgeom.errors import DataError, TooLarge, UnboundedLoss, UnsupportedCombina
 from dxgeom.mechanisms.linear.key_counts import KeyCounts, NoisyKeys
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.people.people import SHARES
+from dxgeom.universe.workloads.groups import groups_of_column
 
 CONSTANT = [{"change": "a", "epsilon": 1}, {"change": "b", "epsilon": 3}]
 PER_VALUE = [{"change": "a", "epsilon": "0.5"}, {"change": "b", "individuals": {"x": "0.1", "y": 1, "z": "0.3"}}]
@@ -251,6 +252,20 @@ def test_no_key_in_the_data_is_an_answer_too():
     assert mechanism.decode_answer(mechanism.encode_answer(answer)).as_dict() == answer.as_dict()
     with pytest.raises(DataError):
         mechanism.decode_answer({"keys": [KEYS], "counts": [4]})
+
+
+def test_records_that_a_policy_lists_have_no_keys(tmp_path):
+    """Their distances are by their place in the list, which is not that of the combination of their values."""
+    (tmp_path / "posts.csv").write_text("post,floor\nx,1\ny,0\nx,0\ny,1\n")
+    stated = {"table": "posts.csv", "attributes": {"floor": ["0", "1"]}}
+    rules = [{"change": "post", "epsilon": 1}, {"change": "floor", "epsilon": 9}]
+    policy = dx.Policy.from_dict({"policy": "listed", "universe": stated, "rules": rules}, folder=tmp_path)
+    with pytest.raises(dx.QueryError, match="lists its records in a table"):
+        dx.queries_from_dict({"tasks": [{"keys": "floor", "at_least": 3}]}, policy)
+    axis = policy.universe.names.index("floor")
+    floor = groups_of_column(policy.universe, axis, policy.universe.attributes[axis].columns[0])
+    with pytest.raises(UnsupportedCombination, match="no listed records"):
+        KeyCounts(policy.compile(), (floor,), None, 3)
 
 
 def test_what_cannot_be_reported_or_protected_is_refused():
