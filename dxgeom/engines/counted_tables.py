@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Any, Final, Protocol, final
 
 import duckdb
 import numpy as np
@@ -25,6 +25,16 @@ from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.people.shares import ComponentKeys, require_room, rows_of_each, shares_of_groups
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+
+class CountedCells(Protocol):
+    """What rows are added to. ``counts``: those so far."""
+
+    counts: NDArray[np.int64]
+
+    def add(self, codes: Sequence[NDArray[np.int64]], records: NDArray[np.int64] | None) -> None:
+        """Adds rows inside the universe, by the code of each of its attributes; ``records``: what each stands for, None
+        for one."""
 
 
 @final
@@ -52,14 +62,14 @@ class Cells:
                 np.add.at(cells, flat, records)
 
 
-def tallied_by_row(reader: RecordReader, queries: MarginalQueries, people: CountedPeople | None) -> Tally:
+def tallied_by_row(reader: RecordReader, cells: CountedCells, people: CountedPeople | None) -> Tally:
     """Every row once; of people whose rows count, or who have a single one, the rows that count.
 
     Raises: DataError for rows that do not say whose they are, or otherwise are not what is stated of people.
     """
     coded = frozenset[int]() if people is None else reader.keys.coded
     batches = reader.batches() if people is None else chosen_rows(reader, people)
-    cells, encoder = Cells(queries), BatchEncoder(reader.universe, coded)
+    encoder = BatchEncoder(reader.universe, coded)
     total = dropped = rows = outside_rows = bad_counts = 0
     for batch in in_parts(batches):
         codes = encoder.codes(batch)
@@ -80,7 +90,7 @@ _WIDEST: Final = 2**62
 
 
 def tallied_in_shares(
-    reader: RecordReader, queries: MarginalQueries, people: CountedPeople, component_keys: ComponentKeys
+    reader: RecordReader, cells: CountedCells, people: CountedPeople, component_keys: ComponentKeys
 ) -> Tally:
     """Shares in every cell; ``total`` and ``dropped`` as :func:`dxgeom.engines.histogram.tally_of_shares` has them.
 
@@ -89,7 +99,7 @@ def tallied_in_shares(
     to cells. Rows outside are absent where records may be, with their part of the shares; else they are left out.
     Raises: DataError for rows that name nobody, or more people than int64 carries.
     """
-    encoder, cells, absent = BatchEncoder(reader.universe, reader.keys.coded), Cells(queries), reader.universe.absent
+    encoder, absent = BatchEncoder(reader.universe, reader.keys.coded), reader.universe.absent
     total = dropped = rows_read = outside_rows = 0
 
     def encoded(batch: Any) -> NDArray[np.int64]:
@@ -305,5 +315,5 @@ def _tallied(
     if there is not None:
         return there
     if people is not None and people.in_shares and component_keys is not None:
-        return tallied_in_shares(reader, queries, people, component_keys), reader
-    return tallied_by_row(reader, queries, people), reader
+        return tallied_in_shares(reader, Cells(queries), people, component_keys), reader
+    return tallied_by_row(reader, Cells(queries), people), reader

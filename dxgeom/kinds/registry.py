@@ -15,6 +15,7 @@ KINDS: tuple[str, ...] = (
     "dxgeom.kinds.tasks:QUERIES",
     "dxgeom.kinds.selection:SELECT",
     "dxgeom.kinds.distinct:DISTINCT",
+    "dxgeom.kinds.keys:KEYS",
     "dxgeom.kinds.synthesis:SYNTHESIZE",
     "dxgeom.kinds.synthesis:SMALL_DATABASE",
     "dxgeom.kinds.adaptive:ADAPTIVE",

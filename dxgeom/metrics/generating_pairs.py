@@ -429,10 +429,10 @@ class _Run(NamedTuple):
 def _runs(metric: Metric, shape: tuple[int, ...], axes: tuple[int, ...]) -> Iterator[_Run]:
     """A metric as several, each on a few attributes, that together generate it."""
     match metric:
-        case SumMetric(parts=parts) if (split := _split(parts, shape, axes)) is not None:
+        case SumMetric(parts=parts) if (split := axes_of_parts(parts, shape, axes)) is not None:
             for part, own in zip(parts, split, strict=True):
                 yield from _runs(part, shape, own)
-        case GroupedMetric(parts=parts, groups=groups) if (split := _split(parts, shape, axes)) is not None:
+        case GroupedMetric(parts=parts, groups=groups) if (split := axes_of_parts(parts, shape, axes)) is not None:
             yield from _runs(SumMetric(parts), shape, axes)
             for group in groups:
                 together = tuple(axis for place in group.places for axis in split[place])
@@ -448,7 +448,9 @@ def _runs(metric: Metric, shape: tuple[int, ...], axes: tuple[int, ...]) -> Iter
             yield _Run(metric, axes)
 
 
-def _split(parts: Sequence[Metric], shape: tuple[int, ...], axes: tuple[int, ...]) -> list[tuple[int, ...]] | None:
+def axes_of_parts(
+    parts: Sequence[Metric], shape: tuple[int, ...], axes: tuple[int, ...]
+) -> list[tuple[int, ...]] | None:
     """The attributes that each part of a sum is about; None where parts and attributes do not fit."""
     found, low = [], 0
     for part in parts:

@@ -142,6 +142,19 @@ class BoxForm(BaseModel):
 
 
 @final
+class KeyForm(BaseModel):
+    """One key that was reported; later versions may say more of it."""
+
+    model_config = _OPEN
+
+    name: str
+    group: dict[str, str] = Field(description="The values that it is made of.")
+    value: float
+    exact: str = Field(description="The very number that was released, as a rational.")
+    interval: list[float]
+
+
+@final
 class ShortfallForm(BaseModel):
     """How far below the best the score of what was picked can be."""
 
@@ -207,6 +220,16 @@ RELEASES: Final = (
     _release_form("BoundedReleaseForm", "answers with bounds", answers=(list[BoundedForm], ...), level=(float, ...)),
     _release_form("TablesReleaseForm", "whole tables of counts", tables=(list[TableForm], ...), level=(float, ...)),
     _release_form("BoxesReleaseForm", "counts in boxes", boxes=(list[BoxForm] | None, ...), level=(float, ...)),
+    _release_form(
+        "KeysReleaseForm", "counts of keys", answers=(list[KeyForm], ...), count=(int, ...), level=(float, ...)
+    ),
+    _release_form(
+        "ManyKeysReleaseForm",
+        "more keys than are written out",
+        first_answers=(list[KeyForm], ...),
+        count=(int, ...),
+        level=(float, ...),
+    ),
     _release_form("SelectionReleaseForm", "a selection", picked=(str | list[str], ...), shortfall=(ShortfallForm, ...)),
     _release_form("FitReleaseForm", "a fit", coefficients=(list[CoefficientForm], ...), level=(float, ...)),
     _release_form("MechanismReleaseForm", "a mechanism by itself", planned=False, answer=(Any, ...)),

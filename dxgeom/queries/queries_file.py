@@ -19,7 +19,7 @@ from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.query_kind import LIST_THEM
 from dxgeom.queries.syntax import QueriesSyntax
-from dxgeom.queries.tasks.grammar import tasks_listed
+from dxgeom.queries.tasks.grammar import tasks_listed, tasks_of_histograms
 from dxgeom.queries.tasks.task_kind import TaskReader
 from dxgeom.queries.unlisted import UnlistedReader, asks_for_boxes
 from dxgeom.universe.decimals import NotANumber, exact
@@ -115,15 +115,17 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     universe = policy.universe
     mistakes = Mistakes(text)
     key, entries, records = _read_all(mistakes, universe, records)
-    if not universe.indexable and key == "tasks":
+    counted = entries[:1] if universe.indexable else tasks_of_histograms(entries)
+    of_tasks = key == "tasks"
+    if not universe.indexable and of_tasks and (counted or not entries):
         if not entries:
             raise QueryError(mistakes.all)
         many = f"about 10^{len(str(universe.record_types)) - 1} of them"
         message = f"tasks need a count of every possible record, and this policy has {many}"
         advice = "take fewer or coarser attributes; or ask below 'queries:' for marginals, prefixes, ranges or counts"
-        mistakes.add("DX221", entries[0].span, message, advice)
+        mistakes.add("DX221", counted[0].span, message, advice)
         raise QueryError(mistakes.all)
-    if not universe.indexable:
+    if not universe.indexable and not of_tasks:
         found: Asked | None = UnlistedReader(universe, mistakes, records).read(entries)
         if found is None and key == "queries" and "DX221" in {one.code for one in mistakes.all}:
             found = _together(entries, universe, records, text)
@@ -131,7 +133,6 @@ def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
             raise QueryError(mistakes.all)
         return found
     reader = QueryReader(ColumnReader(universe, mistakes), records)
-    of_tasks = key == "tasks"
     asked = tasks_listed(entries, TaskReader(reader), text) if of_tasks else queries_listed(entries, reader, text)
     if mistakes or asked is None:
         whole = None if of_tasks else _without_cells(entries, universe, records, mistakes)

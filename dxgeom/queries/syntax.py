@@ -48,6 +48,7 @@ OF_OTHER_LANGUAGES: Final[dict[str, str]] = {
     **dict.fromkeys(("top", "limit", "order_by", "order by", "mode"), _FIRST),
     **dict.fromkeys(("var", "std", "stddev", "sd", "standard_deviation", "stdev"), _SPREAD),
     **dict.fromkeys(("count_distinct", "count distinct", "distinct", "nunique", "unique"), _DIFFERENT),
+    "keys": "write a task, 'tasks: [{keys: [one, other], spurious: 1}]'",
     **dict.fromkeys(("avg", "average"), "write 'mean: column'"),
     **dict.fromkeys(
         ("weights", "weighted", "weight_by"), "write 'weight: column' beside a count, a sum, a mean or a variance"

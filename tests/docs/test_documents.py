@@ -27,6 +27,7 @@ PAGES = [
         "currency",
         "estimates",
         "few-data",
+        "keys",
         "learning",
         "ledger",
         "many-questions",
@@ -261,6 +262,14 @@ def test_the_document_on_few_data_releases_tables_with_bars(in_a_copy):
     exec(compile(code, "few-data.md", "exec"), names)
     answer = names["release"].answer
     assert [one.shape for one in answer.tables] == [one.shape for one in answer.half_widths()] == [(6,), (6,)]
+
+
+def test_the_document_on_keys_reports_the_key_that_has_many_records(in_a_copy, capsys):
+    (code,), names = blocks(GUIDE / "keys.md", "python"), {}
+    exec(compile(code, "keys.md", "exec"), names)
+    assert capsys.readouterr().out
+    # Of 43 records 40 have one key; that it is below 12 has a chance of e^-28.
+    assert "17, DE" in names["release"].answer["read"].names
 
 
 def test_the_document_on_plans_saves_loads_and_releases_what_it_shows(in_a_copy, capsys):

@@ -52,6 +52,7 @@ FILES: Final = (
     "distinct, pure",
     "adaptive, pure, bars",
     "adaptive, pure, presence, no bars",
+    "keys, pure, at least",
 )
 """One of each kind of question, and of some one whose number of records is private."""
 FAMILIES: Final = ("mwem", "small-database")

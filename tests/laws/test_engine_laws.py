@@ -22,7 +22,7 @@ from services.tables import HERE, SERVERS
 
 import dxgeom as dx
 from dxgeom.engines import counted_tables
-from dxgeom.engines.counted_tables import table_counts, tallied_by_row, tallied_in_groups
+from dxgeom.engines.counted_tables import Cells, table_counts, tallied_by_row, tallied_in_groups
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.engines.likenesses import repeated_identifiers
 from dxgeom.engines.opening import ENGINES, engine_of, opened
@@ -257,7 +257,7 @@ def test_whole_tables_of_sound_rows_are_grouped_where_rows_are(keep: Callable[[p
     queries = MarginalQueries.of(universe, [["w", "n"], ["n"], []])
     with opened(kept, universe.reading.columns) as source:
         reader = plan_reading(source, universe, None)
-        found, by_row = tallied_in_groups(reader, queries), tallied_by_row(reader, queries, None)
+        found, by_row = tallied_in_groups(reader, queries), tallied_by_row(reader, Cells(queries), None)
         flows_by = source.anew is not None and source.there is None
     assert (found is None) == flows_by
     if found is not None:

@@ -14,6 +14,7 @@ import numpy as np
 
 import dxgeom.learning
 import dxgeom.mechanisms
+from dxgeom.engines.counted_keys import KeyTable
 from dxgeom.engines.counted_tables import TableCounts
 from dxgeom.lab.dataset_space import neighbouring_datasets
 from dxgeom.lab.laplace_tables import (
@@ -69,6 +70,7 @@ from dxgeom.planner.candidates import Kind, build, names
 from dxgeom.planner.choose import plan
 from dxgeom.planner.options import PlanOptions
 from dxgeom.policy.policy import Policy
+from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -637,6 +639,65 @@ CASES["adaptive tables on a histogram"] = Case(
     loss=lambda answer: float((answer.transcript[0].values[0] - 6) ** 2),
     stated=lambda mechanism, spend: first_mean_square(mechanism.inner, spend),
     draws=800,
+)
+
+
+KEY_POLICY = Policy.from_dict(
+    {
+        "policy": "four keys",
+        "universe": {"attributes": {"a": {"range": [0, SIZE - 1], "step": 1}, "b": {"values": ["x", "y"]}}},
+        "rules": [{"change": "a", "epsilon": "0.75"}, {"change": "b", "epsilon": "2"}],
+    }
+)
+
+
+def keys(*counts):
+    """The counts of all keys, of which none is handed over that no record has."""
+    there = np.flatnonzero(np.array(counts))
+    return KeyTable(there, np.array(counts)[there], sum(counts))
+
+
+def four_keys():
+    asked = queries_from_dict({"tasks": [{"keys": "a", "at_least": 2}]}, KEY_POLICY)
+    (part,) = plan(KEY_POLICY.compile(), asked).parts
+    return part.mechanism
+
+
+def reached(mechanism, spend, count):
+    """P(count + round(V) ≥ 2)."""
+    scale, edge = mechanism.blocks[0].scale / float(spend), 1.5 - count
+    return math.exp(-edge / scale) / 2 if edge > 0 else 1 - math.exp(edge / scale) / 2
+
+
+def key_view(mechanism, answers, here, there):
+    """The whole log-likelihood, of what is not reported, too."""
+    spend = Fraction(1, 2)
+    scale = mechanism.blocks[0].scale / float(spend)
+
+    def log_chance(data, one):
+        total, counts = 0.0, dict(zip(data.keys.tolist(), data.counts.tolist(), strict=True))
+        told = dict(zip(one.keys.tolist(), one.numerators.tolist(), strict=True))
+        for key in range(SIZE):
+            count = counts.get(key, 0)
+            if key in told:
+                off = abs(told[key] - count)
+                chance = 1 - math.exp(-0.5 / scale) if off == 0 else math.exp(-off / scale) * math.sinh(0.5 / scale)
+            else:
+                chance = 1 - reached(mechanism, spend, count)
+            total += math.log(chance)
+        return total
+
+    return np.array([log_chance(here, one) - log_chance(there, one) for one in answers])
+
+
+CASES["noisy keys"] = Case(
+    make=four_keys,
+    data=keys(3, 0, 4, 2),
+    others=((keys(2, 1, 4, 2), RATE), (keys(2, 0, 5, 2), RATE), (keys(2, 0, 4, 3), RATE)),
+    view=key_view,
+    wrong=(COUNTS, None, [1, 2], KeyTable(np.array([0, 4]), np.array([1, 2]), 3), KeyTable(np.array([0]), COUNTS, 3)),
+    loss=lambda answer: float(len(answer.keys)),
+    stated=lambda mechanism, spend: sum(reached(mechanism, spend, count) for count in (3, 0, 4, 2)),
 )
 
 

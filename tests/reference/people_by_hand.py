@@ -15,7 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import dxgeom as dx
-from dxgeom.planner.releases.rehearsal import MadeUp, MadeUpTables
+from dxgeom.mechanisms.contract.composition import key_reader
+from dxgeom.planner.releases.rehearsal import MadeUp, MadeUpKeys, MadeUpTables
 from dxgeom.universe.people.people import SHARES
 
 COUNTING: dict[str, dict[str, Any]] = {
@@ -160,8 +161,16 @@ class ByHand:
         """How many have each of some values."""
         return [self.of((column == value) & where) for value in values]
 
-    def data_for(self, mechanism: Any) -> MadeUp | MadeUpTables:
-        """The same as a mechanism takes it that reads a histogram, or tables."""
+    def data_for(self, mechanism: Any) -> MadeUp | MadeUpTables | MadeUpKeys:
+        """The same as a mechanism takes it that reads a histogram, tables, or keys."""
+        keyed = key_reader(mechanism)
+        if keyed is not None:
+            counts = np.zeros(keyed.key_count, dtype=np.int64)
+            for codes, weight in self.cells.items():
+                places = [int(own.codes[codes[own.axis]]) for own in keyed.columns_of_keys]
+                counts[np.ravel_multi_index(places, [len(own.words) for own in keyed.columns_of_keys])] += weight
+            there = np.flatnonzero(counts)
+            return MadeUpKeys(there, counts[there], self.total)
         queries = getattr(mechanism, "queries", None)
         if not isinstance(queries, dx.universe.MarginalQueries):
             types = itertools.product(*(range(len(one)) for one in (WORDS, NUMBERS, DATES)))

@@ -19,7 +19,7 @@ from dxgeom.arguments import require, require_function
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism
-from dxgeom.mechanisms.contract.readers import HistogramMechanism, TableReader
+from dxgeom.mechanisms.contract.readers import HistogramMechanism, KeyReader, TableReader
 from dxgeom.metrics.components import SeparateBlocks, separate_blocks
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
@@ -358,10 +358,21 @@ def followed_by(
 
 
 def metrics_of_rows(mechanism: Mechanism[Any, Any]) -> list[VerifiedMetric]:
-    """The metrics of the mechanisms that read a table's rows, as a histogram or as whole tables of counts."""
+    """The metrics of the mechanisms that read a table's rows, as a histogram, whole tables of counts, or keys."""
     if isinstance(mechanism, TableReader):
         return [mechanism.metric]
-    return [reader.metric for reader in histogram_readers(mechanism)]
+    keyed = key_reader(mechanism)
+    return [reader.metric for reader in histogram_readers(mechanism)] if keyed is None else [keyed.metric]
+
+
+def key_reader(mechanism: Mechanism[Any, Any]) -> KeyReader[Any] | None:
+    """The mechanism that reads counts of keys, alone in a sequence or before a function; None where none does."""
+    match mechanism:
+        case KeyReader():
+            return mechanism
+        case Sequential(parts=(alone,)):
+            return key_reader(alone)
+    return key_reader(mechanism.inner) if isinstance(mechanism, PostProcessed) else None
 
 
 def histogram_readers(mechanism: Mechanism[Any, Any]) -> list[HistogramMechanism[Any]]:

@@ -1,8 +1,8 @@
-"""Mechanisms that read data: as a histogram of possible records, or as whole tables of counts.
+"""Mechanisms that read data: as a histogram of possible records, as whole tables of counts, or as counts of keys.
 
 What every mechanism offers that reads counts of a table's rows, whatever it counts of them. What every mechanism offers
 that answers with a whole histogram, whatever kind of answer it gives. What every mechanism offers that reads whole
-tables of counts, whatever the size of the universe.
+tables of counts, however many possible records there are; or counts of keys, of which most have no record.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from dxgeom.universe.people.people import shares_of
 from dxgeom.universe.universe import Universe
 
 if TYPE_CHECKING:
+    from dxgeom.universe.workloads.groups import Groups
     from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
@@ -201,4 +202,67 @@ class TableReader(RowReader[CountedTables, Answer]):
         """An answer. Where people count once it is about people: each count is of one of ``shares``.
 
         Guarantee: one count more of i and one less of j changes the odds by at most e^(spend·d(i, j)).
+        """
+
+
+class CountedKeys(Protocol):
+    """What is read of keys: ``keys``, the numbers of those that some record has, rising; ``counts``, how many records
+    each has, at least 1, or shares of people where these are spread; ``total``: how many records, or people, there
+    are."""
+
+    @property
+    def keys(self) -> NDArray[np.int64]: ...
+
+    @property
+    def counts(self) -> NDArray[np.int64]: ...
+
+    @property
+    def total(self) -> int: ...
+
+
+class KeyReader(RowReader[CountedKeys, Answer]):
+    """A randomised map from the counts of keys, which a record has one of, to answers. Of keys that no record has
+    nothing is handed over.
+
+    Guarantee: as of :class:`TableReader`.
+    """
+
+    if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
+
+        @property
+        def columns_of_keys(self) -> tuple[Groups, ...]:
+            """What keys are made of, the last one's values the fastest."""
+
+    @property
+    def key_count(self) -> int:
+        """How many keys there can be."""
+        return math.prod(len(one.words) for one in self.columns_of_keys)
+
+    def require_keys(self, data: CountedKeys) -> None:
+        """Raises: DataError unless these are counts of its keys, and all shares of everybody."""
+        keys, counts = getattr(data, "keys", None), getattr(data, "counts", None)
+        proper = all(type(one) is np.ndarray and one.dtype == np.int64 and one.ndim == 1 for one in (keys, counts))
+        if not proper or not isinstance(getattr(data, "total", None), int):
+            raise DataError("this is answered of the counts of keys, as a table's rows have them")
+        known, number = np.asarray(keys), np.asarray(counts)
+        inside = len(known) == len(number) and (not len(known) or (known[0] >= 0 and known[-1] < self.key_count))
+        if not inside or np.any(np.diff(known) <= 0) or np.any(number < 1):
+            raise DataError("counts of keys are at least 1, each of another key of the policy, by rising number")
+        if exact_sum(number) > LARGEST:
+            raise DataError(f"keys have at most {LARGEST} records; these have more")
+        if self.shares > 1 and self.absent is None and exact_sum(number) % self.shares:
+            raise DataError(
+                f"these are no counts of whole people, each of {self.shares:,} shares: release from a table that says "
+                "whose row each row is"
+            )
+
+    def draws(self, data: CountedKeys, spend: Fraction, count: int, randomness: Randomness) -> list[Answer]:
+        return [self.drawn(data, spend / self.shares, randomness) for _ in range(count)]
+
+    @abstractmethod
+    def drawn(self, data: CountedKeys, spend: Fraction, randomness: Randomness) -> Answer:
+        """An answer. Where people count once it is about people: each count is of one of ``shares``.
+
+        Guarantee: one record, or share, that leaves a key of i for one of j changes the odds by at most
+        e^(spend·d(i, j)).
         """

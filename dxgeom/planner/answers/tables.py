@@ -144,7 +144,12 @@ def with_labels(document: Json, labels: PolicyLabels | None) -> dict[str, Any]:
     said = dict(document)
     if not labels:
         return said
-    for word, key in (("answers", "label"), ("ratios", "label"), ("quantiles", "name_label")):
+    for word, key in (
+        ("answers", "label"),
+        ("first_answers", "label"),
+        ("ratios", "label"),
+        ("quantiles", "name_label"),
+    ):
         if isinstance(said.get(word), list):
             said[word] = [_with_label(row, key, labels) for row in said[word]]
     called = {title: [*labels.values_of(title, words)] for title, words in said.get("values", {}).items()}
@@ -219,7 +224,9 @@ def part_of(document: Json) -> AnswerPart:
     tables = tuple(_READERS[word](document)) if word else ()
     summary = _summary(document) if document.get("tables") else None
     said = {word: str(document[word]) for word in ("name", "kind", "share", "spent") if "share" in document}
-    return AnswerPart(tables, summary, cells, word != "first", tuple(notes or _notes_of_old(document)), **said)
+    return AnswerPart(
+        tables, summary, cells, word not in ("first", "first_answers"), tuple(notes or _notes_of_old(document)), **said
+    )
 
 
 def _notes_of_old(document: Json) -> Iterator[Note]:
@@ -394,6 +401,7 @@ def _one_answer(document: Json) -> Iterator[AnswerTable]:
 
 _READERS: Final[Mapping[str, Callable[[Json], Iterator[AnswerTable]]]] = {
     "answers": _listed,
+    "first_answers": lambda document: _listed({**document, "answers": document["first_answers"]}),
     "quantiles": _quantiles,
     "tables": _cross_tables,
     "boxes": _boxes,

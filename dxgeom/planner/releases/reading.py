@@ -11,11 +11,11 @@ import numpy as np
 
 from dxgeom.arguments import described, require
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.mechanisms.contract.composition import histogram_readers
+from dxgeom.mechanisms.contract.composition import histogram_readers, key_reader
 from dxgeom.mechanisms.contract.mechanism import Mechanism
-from dxgeom.mechanisms.contract.readers import HistogramMechanism, TableReader
+from dxgeom.mechanisms.contract.readers import HistogramMechanism, KeyReader, RowReader, TableReader
 from dxgeom.metrics.components import components_of
-from dxgeom.planner.releases.rehearsal import MadeUp
+from dxgeom.planner.releases.rehearsal import MadeUp, MadeUpKeys
 from dxgeom.universe.people.people import People
 from dxgeom.universe.people.shares import ComponentKeys
 from dxgeom.universe.universe import Universe
@@ -59,6 +59,9 @@ def read(
         return Read(data.told_of(_one_record(data, outside, count_column, quiet_data)), None, None)
     if isinstance(mechanism, TableReader):
         return _tables(mechanism, mechanism.queries, data, outside, count_column, quiet_data, any_number=any_number)
+    keyed = key_reader(mechanism)
+    if keyed is not None:
+        return _keys(keyed, data, outside, count_column, quiet_data)
     readers = histogram_readers(mechanism)
     if any(reader.reads is not None for reader in readers):
         (reader, *others) = readers
@@ -137,7 +140,33 @@ def _tables(
     return Read(found, None if private else found.total, None if private else found.dropped)
 
 
-def _component_keys(mechanism: TableReader[Any] | HistogramMechanism[Any], universe: Universe) -> ComponentKeys | None:
+def _keys(
+    mechanism: KeyReader[Any],
+    data: Any,
+    outside: Literal["refuse", "drop"],
+    count_column: str | None,
+    quiet_data: bool,
+) -> Read:
+    """The counts of the keys that some row has, and nothing else of the data."""
+    from dxgeom.engines.counted_keys import KeyTable, key_counts
+
+    if isinstance(data, KeyTable | MadeUpKeys):
+        found = KeyTable(data.keys, data.counts, data.total)
+    else:
+        _refuse_rows(data)
+        found = key_counts(
+            data,
+            mechanism.columns_of_keys,
+            outside=outside,
+            count_column=count_column,
+            quiet_data=quiet_data,
+            component_keys=_component_keys(mechanism, mechanism.columns_of_keys[0].universe),
+        )
+    private = mechanism.absent is not None
+    return Read(found, None if private else found.total, None if private else found.dropped)
+
+
+def _component_keys(mechanism: RowReader[Any, Any], universe: Universe) -> ComponentKeys | None:
     if mechanism.shares == 1:
         return None
     return components_of(mechanism.metric.metric).keys(len(universe.attributes))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.mechanisms.contract.composition import histogram_readers
+from dxgeom.mechanisms.contract.composition import histogram_readers, key_reader
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.contract.readers import TableReader
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -29,10 +29,23 @@ class MadeUpTables(NamedTuple):
     total: int
 
 
-def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp | MadeUpTables:
+class MadeUpKeys(NamedTuple):
+    """Counts of made-up records by their keys, as a mechanism takes them; ``total``: how many."""
+
+    keys: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    total: int
+
+
+def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp | MadeUpTables | MadeUpKeys:
     """As :func:`made_up_counts`, in shares where people are spread; tables of them for what reads these."""
     if isinstance(mechanism, TableReader):
         return _made_up_tables(mechanism.queries, mechanism.shares, people)
+    keyed = key_reader(mechanism)
+    if keyed is not None:
+        drawn = np.random.default_rng().integers(0, keyed.key_count, people)
+        keys, counts = np.unique(drawn, return_counts=True)
+        return MadeUpKeys(keys.astype(np.int64), counts.astype(np.int64) * keyed.shares, people)
     readers = histogram_readers(mechanism)
     if len(readers) == 1 and readers[0].reads is not None:
         return _made_up_tables(readers[0].reads, readers[0].shares, people)

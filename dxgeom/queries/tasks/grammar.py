@@ -35,6 +35,14 @@ def task_kinds() -> tuple[TaskKind, ...]:
     return tuple(kind for kind in registry.kinds() if isinstance(kind, TaskKind))
 
 
+def tasks_of_histograms(entries: Sequence[Node]) -> tuple[Node, ...]:
+    """Those of a file's list that need a count of every possible record."""
+    words = {kind.word for kind in task_kinds() if kind.of_any_size}
+    return tuple(
+        one for one in entries if not (isinstance(one, Mapping) and any(key.text in words for key, _ in one.entries))
+    )
+
+
 def tasks_listed(entries: Sequence[Node], reader: TaskReader, source: PolicyText) -> Tasks | None:
     """The tasks of a file's list; None where a mistake was noted."""
     read = [one for place, entry in enumerate(entries) if (one := _task(entry, place, reader)) is not None]
@@ -55,7 +63,7 @@ def _task(node: Node, place: int, reader: TaskReader) -> _Read | None:
         return None
     said = well_formed(kind.syntax, node, "a task", reader.mistakes)
     entry = node.entry(kind.word)
-    asked = None if entry is None else kind.read(entry[1], reader)
+    asked = None if entry is None else kind.read_entry(said, node, entry[1], reader)
     if said is None or asked is None:
         return None
     return _Read(node, said.name or f"{kind.word} {place + 1}", said.share, asked, kind)

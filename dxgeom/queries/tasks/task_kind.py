@@ -149,14 +149,20 @@ class TaskKind(ABC):
     """One kind of task: ``word`` is the key that asks for it, ``syntax`` the model of an entry of this kind, ``body``
     that of the mapping below the word, None where something else stands there. ``lists``: the keys that hold lists of
     queries, which a schema then says of them. ``alone``: why no other task stands in a file with it; empty where others
-    may."""
+    may. ``of_any_size``: whether it needs no count of every possible record."""
 
     word: ClassVar[str]
     syntax: ClassVar[type[TaskSyntax]]
     body: ClassVar[type[BaseModel] | None] = None
     lists: ClassVar[tuple[str, ...]] = ()
     alone: ClassVar[str] = ""
+    of_any_size: ClassVar[bool] = False
 
     @abstractmethod
     def read(self, value: Node, reader: TaskReader) -> AskedTask | None:
         """What a task of this kind asks for; ``value`` is behind its word. Notes mistakes, and gives None then."""
+
+    def read_entry(self, said: TaskSyntax | None, node: Mapping, value: Node, reader: TaskReader) -> AskedTask | None:
+        """The same where keys beside the word say some of it; ``said``: the entry ``node`` as its model has it, None
+        where a mistake was noted."""
+        return self.read(value, reader)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,7 @@ from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
+from dxgeom.universe.workloads.groups import Groups
 
 
 class AskedTask(ABC):
@@ -78,6 +80,40 @@ class DistinctTask(AskedTask):
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest("distinct", self.called, self.groups.fingerprint)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KeysTask(AskedTask):
+    """Which keys have records, and how many: a key is a value of each of these ``columns``, the last one's values the
+    fastest. Reported are those whose count with noise reaches ``at_least``; or, where that is None, the least number at
+    which no more than ``spurious`` keys without a record are expected to be reported.
+    """
+
+    word = "keys"
+    columns: tuple[Groups, ...]
+    spurious: Fraction | None = None
+    at_least: int | None = None
+
+    @property
+    def called(self) -> str:
+        """The question in words."""
+        return f"keys of {', '.join(one.title for one in self.columns)}"
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """What each column is called."""
+        return tuple(one.title for one in self.columns)
+
+    @cached_property
+    def count(self) -> int:
+        """How many keys there can be."""
+        return math.prod(len(one.words) for one in self.columns)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        columns = [(one.column, one.axis, one.words, one.codes) for one in self.columns]
+        return canonical_digest("keys", columns, str(self.spurious), self.at_least)
 
 
 @final

@@ -35,6 +35,7 @@ ACCOUNTS = {
     "kronecker-gaussian": "bases",
     "series": "series",
     "distinct count": "different values",
+    "noisy keys": "keys",
     "statistic, hull": "hull",
     "statistic, cylinders": "cylinders",
     "logistic regression": "arrays",

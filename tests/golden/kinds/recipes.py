@@ -120,6 +120,8 @@ def recipes() -> Iterator[tuple[str, Recipe]]:
     yield from _distinct()
     yield from _adaptive()
 
+    yield from _keys()
+
 
 def linear(asked: Any, **options: Any) -> Callable[[dx.Policy], Any]:
     how = {"thorough": True, **options}
@@ -382,6 +384,16 @@ def _adaptive() -> Iterator[tuple[str, Recipe]]:
             task = {"name": "one", "adaptive": {"workload": tables, "rounds": 2, **bars}}
             make = linear({"tasks": [task]}, spend="1/2")
             yield f"adaptive, {variant}, {how}", Recipe(make, lambda variant=variant: mixed_policy(variant))
+
+
+def _keys() -> Iterator[tuple[str, Recipe]]:
+    """Counts of keys, reported from a number on, or such that few are expected that no record has."""
+    for variant in VARIANTS:
+        for how, said in (("spurious", {"spurious": "0.5"}), ("at least", {"at_least": 3})):
+            if how == "spurious" or variant in ("pure", "concentrated"):
+                make = linear({"tasks": [{"name": "one", "keys": ["ward", "age"], **said}]}, spend="1/2")
+                policy = lambda variant=variant: mixed_policy(variant)  # noqa: E731
+                yield f"keys, {variant}, {how}", Recipe(make, policy)
 
 
 def _tasks() -> Iterator[tuple[str, Recipe]]:

@@ -108,8 +108,12 @@ TASK_VALUES: dict[str, st.SearchStrategy[Any]] = {
     "degree": st.sampled_from((1, 2, 3, 9)),
     "products": st.lists(st.lists(st.sampled_from(("age", "pay")), min_size=1, max_size=3), min_size=1, max_size=2),
     "distinct": st.one_of(BY_KEY["by"], st.fixed_dictionaries({"of": BY_KEY["by"], "where": BY_KEY["where"]})),
+    "keys": BY_KEY["by"],
+    "spurious": st.sampled_from(("1", "0.5", 0, "x")),
+    "at_least": st.sampled_from((1, "90", 0)),
     "series": st.one_of(st.just(list(COLUMNS)), st.sampled_from(COLUMNS)),
 }
+BESIDE = ("name", "share", "spurious", "at_least")
 TASK_WORDS = [kind.word for kind in task_kinds()]
 BODIES = {kind.word: list(kind.body.model_fields) for kind in task_kinds() if kind.body is not None}
 
@@ -117,7 +121,7 @@ BODIES = {kind.word: list(kind.body.model_fields) for kind in task_kinds() if ki
 @st.composite
 def tasks(draw: st.DrawFn) -> dict[str, Any]:
     """Mostly of one kind, each key mostly with what belongs there."""
-    words = [draw(st.sampled_from(TASK_WORDS)), *draw(st.lists(st.sampled_from(("name", "share")), max_size=2))]
+    words = [draw(st.sampled_from(TASK_WORDS)), *draw(st.lists(st.sampled_from(BESIDE), max_size=2))]
 
     def value(key: str) -> Any:
         right = draw(st.integers(0, 5)) > 0

@@ -1,0 +1,123 @@
+"""Counts of very many keys: time and memory of a draw, by the number of keys and of rows.
+
+    python benchmarks/keys.py [--picture PATH]
+
+Each line says how many keys there are, how many have records, the threshold, how many keys were reported, the seconds
+that the process worked to draw them, reading left out, in seconds of a core that adds ten million numbers in .48 s, and
+the most memory. ``day`` is a simulated day: 625,000 pages in 200 countries, a million devices with ten rows each, of
+which all count, at a number of its own for each country, and a threshold of 90.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dxgeom as dx
+from dxgeom.engines.counted_keys import KeyTable
+from dxgeom.numeric.randomness import SystemRandomness
+
+LOOP = 10**7
+
+
+def slow_seconds() -> float:
+    """What a second of this core is, of one that adds ten million numbers in .48 s."""
+    begun, total = time.process_time(), 0
+    for number in range(LOOP):
+        total += number
+    return 0.48 / (time.process_time() - begun)
+
+
+def part_of(attributes: dict[str, Any], rules: list[dict[str, Any]], said: dict[str, Any]) -> Any:
+    """The plan of keys made of all attributes."""
+    policy = dx.Policy.from_dict(
+        {"policy": "keys", "universe": {"attributes": attributes}, "rules": rules, "budget": 9, "unconnected": "allow"}
+    )
+    tasks = dx.queries_from_dict({"tasks": [{"keys": [*attributes], **said}]}, policy)
+    (part,) = dx.plan(policy.compile(), tasks).parts
+    return part
+
+
+def table(keys: int, rows: int) -> KeyTable:
+    """Rows of which few keys have many: the number of a key falls off as a power."""
+    generator = np.random.default_rng(7)
+    ranks = np.minimum(generator.pareto(1.1, rows) * 1000, keys - 1).astype(np.int64)
+    found, counts = np.unique(ranks * 999_983 % keys, return_counts=True)
+    return KeyTable(found, counts.astype(np.int64), rows)
+
+
+def timed(name: str, part: Any, data: KeyTable, unit: float) -> None:
+    begun = time.process_time()
+    answer = part.mechanism.draw(data, Fraction(1), SystemRandomness())
+    seconds = (time.process_time() - begun) * unit
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(
+        f"{name:24} {part.question.count:>17,} keys {len(data.keys):>9,} with records  from "
+        f"{part.mechanism.threshold(Fraction(1)):>4}  {len(answer.keys):>8,} reported  {seconds:6.2f} s  {most:.2f} GB",
+        flush=True,
+    )
+
+
+def day_of_devices() -> tuple[Any, KeyTable]:
+    """625,000 pages as 2,500 × 250, in 200 countries; of a hundred countries ε is 0.1, of others 1 or 2."""
+    countries = {f"c{place:03}": ("0.1", "1", "2")[max(0, place - 98) // 51] for place in range(200)}
+    attributes = {
+        "folder": {"range": [0, 2499], "step": 1},
+        "leaf": {"range": [0, 249], "step": 1},
+        "country": [*countries],
+    }
+    rules: list[dict[str, Any]] = [{"change": "country", "individuals": countries}, {"presence": True, "epsilon": 2}]
+    part = part_of(attributes, rules, {"at_least": 90})
+    return part, table(part.question.count, 10_000_000)
+
+
+def draw_picture(path: Path) -> None:
+    """How many empty keys are expected, and from where keys are reported, by the threshold."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    side = {"range": [0, 499], "step": 1}
+    part = part_of(dict.fromkeys(("a", "b", "c"), side), [{"presence": True, "epsilon": 1}], {"spurious": 1})
+    thresholds = range(8, 31)
+    expected = [float(part.mechanism.expected(Fraction(1), one)) for one in thresholds]
+    above = float(part.mechanism.widths(0.9, Fraction(1))[0])
+    figure, axes = plt.subplots(figsize=(7, 3.6), constrained_layout=True)
+    axes.semilogy(thresholds, expected, color="#1f5a99")
+    axes.axhline(1, color="#888888", linewidth=0.8)
+    axes.annotate("one on average", (23.5, 1.4), color="#555555", fontsize=9)
+    axes.set_xlabel("threshold: keys are reported whose count with noise is this or more")
+    axes.set_ylabel("keys without a record,\nexpected", color="#1f5a99")
+    other = axes.twinx()
+    other.plot(thresholds, [int(np.ceil(one - 0.5 + above)) for one in thresholds], color="#b3541e")
+    other.set_ylabel("records from which a key is\nreported, 95 times in 100", color="#b3541e")
+    axes.set_title("125 million keys, one record more or less at ε = 1", fontsize=10)
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--picture", type=Path)
+    said = words.parse_args()
+    if said.picture:
+        draw_picture(said.picture)
+        return
+    unit = slow_seconds()
+    presence: list[dict[str, Any]] = [{"presence": True, "epsilon": 1}]
+    for name, size, privacy in (("pure", 9999, presence), ("pure", 499, presence)):
+        side = {"range": [0, size], "step": 1}
+        part = part_of(dict.fromkeys(("a", "b", "c"), side), privacy, {"spurious": 1})
+        timed(f"{name}, presence", part, table(part.question.count, 1_000_000), unit)
+    part, data = day_of_devices()
+    timed("day", part, data, unit)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""A task that counts keys: which of very many combinations of values have records, and how many."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast, final
+
+from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.linear.key_counts import MOST_KEYS
+from dxgeom.numeric.sealed import canonical_digest
+from dxgeom.planner.kind import Planning, QuestionKind
+from dxgeom.planner.plan_kind import PlanKind
+from dxgeom.planner.unknown import Unknown
+from dxgeom.policy.source.yaml_tree import Mapping, Node
+from dxgeom.queries.grouping import groups_by
+from dxgeom.queries.query_kind import SEVERAL_WORDS
+from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader, TaskSyntax, whole
+from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.tasks.questions import KeysTask
+from dxgeom.universe.workloads.groups import Groups
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dxgeom.mechanisms.linear.key_counts import NoisyKeys
+    from dxgeom.planner.plan import Plan
+    from dxgeom.planner.tasks.key_answers import KeyAnswers
+
+_LEAST: Final = 2**40
+_EITHER: Final = "a task of keys says either 'spurious' or 'at_least'"
+
+
+def _spurious(value: Any) -> Fraction:
+    try:
+        number = exact(value.strip()) if isinstance(value, str) else Fraction(0)
+    except NotANumber:
+        number = Fraction(0)
+    if not 0 < number <= MOST_KEYS:
+        said = "'spurious' is how many keys without a record may be reported on average, a number above 0"
+        raise PydanticCustomError("DX232", "{said}", {"said": said, "advice": "write 1, or 0.05"})
+    return number
+
+
+def _at_least(value: Any) -> int:
+    return whole(value, "the count with noise from which keys are reported", 1, _LEAST)
+
+
+@final
+class KeysTaskSyntax(TaskSyntax):
+    """``{keys: [attributes…], spurious: 1}``, or with ``at_least: 90`` in its place."""
+
+    keys: Annotated[Any, WithJsonSchema(SEVERAL_WORDS)] = Field(
+        description="Attributes or columns: which combinations of their values have records, and how many; of those "
+        "whose count with noise is large enough."
+    )
+    spurious: Annotated[
+        Fraction | None,
+        PlainValidator(_spurious),
+        WithJsonSchema({"type": ["number", "string"], "exclusiveMinimum": 0}),
+        Field(description="So many keys that no record has are reported on average, at most."),
+    ] = None
+    at_least: Annotated[
+        int | None,
+        PlainValidator(_at_least),
+        WithJsonSchema({"type": ["integer", "string"], "minimum": 1, "maximum": _LEAST}),
+        Field(description="A key is reported where its count with noise is this or more."),
+    ] = None
+
+
+@final
+class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
+    """Keys of a space that everybody knows, such as pages and countries, of which most have no record."""
+
+    question = KeysTask
+    about = called = "counts of keys"
+    word = "keys"
+    syntax = KeysTaskSyntax
+    of_any_size = True
+    alone = "keys are counted without a count of every possible record, which other tasks need"
+    why = "noise on every key by itself can be drawn without those that are not reported"
+    no_errors = Unknown(
+        "how far off a key's count is depends on whether it is reported",
+        "statements() say what holds of keys that are reported and of those that are not",
+    )
+
+    def part(self, question: KeysTask, how: Planning) -> Plan:
+        """Raises: as :class:`dxgeom.mechanisms.linear.key_counts.KeyCounts`."""
+        from dxgeom.mechanisms.linear.key_counts import KeyCounts  # slow to load, as all that plans is
+        from dxgeom.planner.plan import Plan
+
+        if how.metric.universe is None:
+            raise UnsupportedCombination("keys are of a policy's attributes, and this metric is of a bare matrix")
+        made = KeyCounts(how.metric, question.columns, question.spurious, question.at_least)
+        return Plan(self, how.metric, question, made, how.wish.records)
+
+    def queries(self, plan: Plan) -> Any:
+        raise self.no_question.refusal
+
+    def purpose(self, plan: Plan) -> str:
+        return f"{plan.question.called}, of {plan.question.count:,} that there can be"
+
+    def answers(self, plan: Plan, answer: NoisyKeys, spend: Fraction, records: int | None) -> KeyAnswers:
+        from dxgeom.planner.tasks.key_answers import KeyAnswers
+
+        return KeyAnswers(plan.question, plan.mechanism, answer, spend)
+
+    def blank(self, plan: Plan, records: int | None) -> NoisyKeys:
+        """No key."""
+        from dxgeom.mechanisms.linear.key_counts import NoisyKeys
+
+        nothing: NDArray[np.int64] = plan.question.columns[0].codes[:0]
+        return NoisyKeys(nothing, nothing, plan.mechanism.shares)
+
+    def fingerprint(self, plan: Plan) -> str:
+        return canonical_digest("plan of keys", plan.mechanism.fingerprint, plan.question.fingerprint)
+
+    def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        from dxgeom.planner.tasks.key_answers import statements_of
+
+        return statements_of(plan.question, plan.mechanism, spend, level)
+
+    def facts(self, plan: Plan) -> dict[str, Any]:
+        asked = plan.question
+        said = {"spurious": str(asked.spurious)} if asked.at_least is None else {"at_least": asked.at_least}
+        return {"keys": [*asked.titles], "possible": asked.count, **said}
+
+    def read(self, value: Node, reader: TaskReader) -> KeysTask | None:
+        columns = reader.queries.columns
+        found = groups_by(value, columns, self.word)
+        columns.stepped.clear()  # a key is a value of the policy, whatever it stands for
+        if found is None:
+            return None
+        if reader.universe.listed is not None:
+            message = "keys are made of attributes, and this policy lists its records in a table"
+            reader.note("DX233", value.span, message, "ask for 'marginal' of the same columns, below 'queries'")
+            return None
+        asked = KeysTask(tuple(sorted(found, key=_place)))
+        if asked.count <= MOST_KEYS:
+            return asked
+        message = f"these are {asked.count:,} keys; there can be at most {MOST_KEYS:,}"
+        reader.note("DX207", value.span, message, "take fewer attributes, or coarser values")
+        return None
+
+    def read_entry(self, said: TaskSyntax | None, node: Mapping, value: Node, reader: TaskReader) -> KeysTask | None:
+        asked = self.read(value, reader)
+        if said is None or asked is None:
+            return None
+        said = cast("KeysTaskSyntax", said)
+        stated = [one for one in ("spurious", "at_least") if getattr(said, one) is not None]
+        if len(stated) != 1:
+            found = "found both" if stated else "found neither"
+            advice = "leave one out" if stated else "write 'spurious: 1' beside 'keys', or 'at_least: 90'"
+            reader.note("DX233", node.span, f"{_EITHER}; {found}", advice)
+            return None
+        return KeysTask(asked.columns, said.spurious, said.at_least)
+
+
+def _place(column: Groups) -> int:
+    return column.axis
+
+
+KEYS: Final = KeysKind()

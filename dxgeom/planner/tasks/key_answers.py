@@ -1,0 +1,203 @@
+"""Which keys were reported, with their counts, and what is known of these and of the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dxgeom.arguments import require_level
+from dxgeom.mechanisms.linear.key_counts import KeyCounts, NoisyKeys
+from dxgeom.numeric.columns import Columns
+from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.answers.tables import unknown_name
+from dxgeom.planner.unknown import Unknown
+from dxgeom.universe.tasks.questions import KeysTask
+from dxgeom.universe.workloads.groups import AnswerOrigin
+from dxgeom.wording.numbers import brief
+
+if TYPE_CHECKING:
+    from dxgeom.universe.labels import PolicyLabels
+
+MOST_WRITTEN: Final = 20_000
+"""More keys are not written out in JSON: they are kept in the ledger, and reported as rows."""
+_FIRST: Final = 100
+"""Of those the first are."""
+_NOT_TOLD: Final = Unknown(
+    "how far off a key's count is depends on whether some record has it: one without is reported for its noise alone",
+    "intervals() hold for every key that is reported, given that it is",
+)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KeyAnswers(ShownAnswers):
+    """The keys that were reported, by their number, each with its count.
+
+    Intervals hold for each key with the stated probability, whatever the data, *given that it is reported*. Of V, the
+    noise on it, given that it is t or more with t ≥ 0, the part above t has no heavier a tail than |V|, as the density
+    is log-concave. A key whose true count is the threshold or more is reported with chance 1/2 at least. An interval
+    that would not begin above the threshold begins at 0.
+    """
+
+    never_joint = "intervals of keys are each key's own: leave joint out"
+    no_rmse = no_biases = _NOT_TOLD
+    no_bars = Unknown(
+        "a key that no record has may be reported, so intervals are not around counts", "take intervals()"
+    )
+
+    question: KeysTask = field(repr=False)
+    mechanism: KeyCounts = field(repr=False)
+    reported: NoisyKeys
+    spent: Fraction
+
+    @property
+    def question_fingerprint(self) -> str:
+        return self.question.fingerprint
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """Of every key the value of each column."""
+        codes = self.mechanism.codes_of(self.reported.keys)
+        each = zip(self.question.titles, self.question.columns, codes, strict=True)
+        return {title: [own.words[code] for code in places.tolist()] for title, own, places in each}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What each key is called."""
+        return tuple(map(", ".join, zip(*self.groups.values(), strict=True)))
+
+    @property
+    def by_name(self) -> Mapping[str, float]:
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+    @property
+    def all_origins(self) -> tuple[AnswerOrigin, ...]:
+        each = zip(*self.groups.values(), strict=True)
+        return tuple(AnswerOrigin(self.question.called, tuple(zip(self.groups, own, strict=True))) for own in each)
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        return np.asarray(self.reported.numerators / self.reported.divisor, dtype=np.float64)
+
+    @cached_property
+    def exact_values(self) -> tuple[Fraction, ...]:
+        return tuple(Fraction(number, self.reported.divisor) for number in self.reported.numerators.tolist())
+
+    def intervals(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K, 2): the true count of each key lies between these with probability *at least* ``level``, given that it is
+        reported. Raises: UnsupportedCombination for ``joint``, and unless 0 < level < 1."""
+        self.require_joint(joint=joint)
+        require_level(level)
+        width = np.floor(self.mechanism.widths((1 + level) / 2, self.spent) + 0.5)[
+            self.mechanism.blocks_of(self.reported.keys)
+        ].astype(np.float64)
+        counts = self.reported.numerators.astype(np.float64)
+        low = np.where(counts - width > self.threshold, counts - width, 0.0)
+        ends = np.stack([low, counts + width], axis=1) / self.reported.divisor
+        outward = (np.nextafter(ends[:, 0], 0.0), np.nextafter(ends[:, 1], np.inf))
+        return ends if self.reported.divisor == 1 else np.stack(outward, axis=1)
+
+    @cached_property
+    def threshold(self) -> int:
+        """The count with noise from which keys are reported, in shares where people are spread."""
+        return self.mechanism.threshold(self.spent)
+
+    def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
+        return self.whole(level, query, joint=joint)
+
+    def whole(
+        self,
+        level: float = 0.95,
+        query: str | None = None,
+        *,
+        joint: bool = False,
+        labels: PolicyLabels | None = None,
+    ) -> Columns:
+        """A row for each key that was reported: its values, the count, and the interval."""
+        if query not in (None, self.question.called):
+            raise unknown_name("query", query, [self.question.called])
+        if labels and len(self.reported.keys) <= MOST_WRITTEN:
+            return super().whole(level, joint=joint, labels=labels)
+        ends = self.intervals(level, joint=joint)
+        called = {"by " + title if title in _OWN else title: words for title, words in self.groups.items()}
+        several = {"query": [self.question.called] * len(ends), "name": [*self.names], **called}
+        return {**several, "value": self.values, "low": ends[:, 0], "high": ends[:, 1]}
+
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        each = statements_of(self.question, self.mechanism, self.spent, level)
+        return tuple(zip(("threshold", "error", "others"), each, strict=False))
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        number = len(self.reported.keys)
+        written = number <= MOST_WRITTEN
+        part = self if written else self._first
+        rows = [
+            {
+                "name": name,
+                "query": self.question.called,
+                "group": dict(zip(part.groups, group, strict=True)),
+                "value": value,
+                "exact": str(exact),
+                "interval": ends,
+            }
+            for name, group, value, exact, ends in zip(
+                part.names,
+                zip(*part.groups.values(), strict=True),
+                part.values.tolist(),
+                part.exact_values,
+                part.intervals(level, joint=joint).tolist(),
+                strict=True,
+            )
+        ]
+        return {
+            "answers" if written else "first_answers": rows,
+            "count": number,
+            "key_columns": [*self.question.titles],
+            "level": float(level),
+        }
+
+    @property
+    def _first(self) -> KeyAnswers:
+        reported = NoisyKeys(self.reported.keys[:_FIRST], self.reported.numerators[:_FIRST], self.reported.divisor)
+        return KeyAnswers(self.question, self.mechanism, reported, self.spent)
+
+
+_OWN: Final = ("query", "name", "value", "low", "high", "rmse", "bias", "unit")
+
+
+def statements_of(question: KeysTask, mechanism: KeyCounts, spend: Fraction, level: float) -> tuple[str, ...]:
+    """What holds of the keys that are reported, and of those that are not, whatever the data."""
+    shares, threshold = mechanism.shares, mechanism.threshold(spend)
+    spurious, widths = mechanism.expected_spurious(spend), mechanism.widths((1 + level) / 2, spend)
+    above = mechanism.widths(1 - min(2 * (1 - level), 0.999), spend)
+    kept = [math.ceil(threshold - 0.5 + float(width)) for width in (above.min(), above.max())]
+    off = [math.floor(float(width) + 0.5) / shares for width in (widths.min(), widths.max())]
+    people = "people" if shares > 1 else "records"
+    nearest = ["; the nearest two keys decide how much noise all have"] if mechanism.rates.uneven else []
+    least = _said(threshold / shares)
+    number, none = f"{question.count:,}", f"{mechanism.none_spurious(spend):.3g}"
+    return (
+        f"reported are keys whose count with noise is {least} or more, of {number} that there can be; if no key had a "
+        f"record, {_said(spurious)} would be reported on average at most, and none with probability {none} at least",
+        f"a reported count is at most {_between(off)} too low, and at most as much too high where what that leaves is "
+        f"above {least}; a lower one may be too high by all of it; with probability {level:g} for each"
+        + "".join(nearest),
+        f"a key of {_between([one / shares for one in kept])} {people} or more is reported with probability "
+        f"{level:g} at least",
+    )
+
+
+def _between(ends: list[float]) -> str:
+    low, high = map(_said, ends)
+    return low if low == high else f"{low} to {high}"
+
+
+def _said(number: float) -> str:
+    return f"{number:,.0f}" if number == int(number) else brief(number)
