@@ -184,16 +184,13 @@ def release(
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
     shown = ShownEstimate(estimate, consistent, nonnegative, integers, output, Bars(level, joint, everything))
     with refusals(output, everything=everything):
-        how = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
-        how["thorough"] = is_thorough(thorough, quick)
-        ready = None
-        if book is not None:
-            looks = queries is not None and not drop_outside and key is None  # a plan file is read before its table
-            read = (count_column, quiet_data) if looks else None
-            _require_there(data, read)
-            charged = None if key is not None else (spend, allotment)
-            ready = partial(_require_ready, policy, data, book, read, charged)
-        how["mechanism"] = mechanism
+        how = {"objective": objective.value, "errors": errors_of(error), "mechanism": mechanism}
+        how |= {"coarse_facets": coarse_facets, "thorough": is_thorough(thorough, quick)}
+        looks = queries is not None and not drop_outside and key is None  # a plan file is read before its table
+        read = (count_column, quiet_data) if looks and book is not None else None
+        _require_there(data, read)
+        charged = None if key is not None else (spend, allotment)
+        ready = None if book is None else partial(_require_ready, policy, data, book, read, charged)
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, ready, book, **how)
         shown.check(chosen, amount)
         _name_useless(chosen, amount, level)

@@ -11,8 +11,8 @@ from typing import ClassVar, final
 from dxgeom.numeric.sealed import cached_property, canonical_digest
 from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.workloads.whole_tables import MarginalQueries
 from dxgeom.universe.workloads.groups import Groups
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 
 class AskedTask(ABC):
