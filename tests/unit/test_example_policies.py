@@ -152,7 +152,9 @@ def how_time_is_stated() -> Iterator[str]:
         time = f"{{column: day, from: 2027-01-01, to: {to}, every: {every}, zone: UTC, title: Loaded"
         written = 'written: "2025-12-31T23:59+01:00", before: false, after: false'
         universe = "universe: {attributes: {a: [b, c]}}"
-        yield f"policy: p\nabout: b\n{universe}\ntime: {time}, {written}}}\nrules: {rules}\n"
+        yield f"policy: p\nabout: b\n{universe}\ntime: {time}, {written}}}\nrules: {rules}\n" + (
+            "people: {column: who, count: once, in: period}\n"
+        )
 
 
 ALONG_TIME = "queries: [{every: month, by: a}, {total: so far, where: a == 'b', by: a}, {window: 2 steps, by: a}]"

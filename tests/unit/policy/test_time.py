@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from zoneinfo import ZoneInfo
@@ -13,6 +14,8 @@ import pytest
 from hypothesis import given, settings
 
 import dxgeom as dx
+from dxgeom.audit.claims import claims_of
+from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.universe.attributes import OUTSIDE
@@ -167,6 +170,13 @@ def test_a_time_that_makes_no_sense_is_one_mistake():
     with pytest.raises(dx.errors.PolicyError) as caught:
         policy({**DAY, "every": "fortnight"})
     assert [one.code for one in caught.value.diagnostics] == ["DX108"]
+
+
+@pytest.mark.parametrize("privacy", ["concentrated", "pure"])
+def test_an_audit_by_shortest_paths_finds_the_same_distances(privacy):
+    made = policy(privacy=privacy)
+    found = audit_policy(json.loads(json.dumps(claims_of(made.compile(), "policy"))), made)
+    assert "re-derived" in found.lines[1]
 
 
 def test_check_says_a_period_a_week_and_a_life():
