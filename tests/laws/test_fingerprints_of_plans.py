@@ -33,6 +33,23 @@ policy: p
 universe: {attributes: {a: {range: [0, 2], step: 1}, n: {range: [1, 2], step: 1, whole: true}, b: [x, y]}}
 rules: [{change: a, epsilon: 1, per: 1}, {change: n, epsilon: 0.5}, {change: b, epsilon: 0.7}]
 """)
+OVER_TIME = dx.parse_policy("""
+policy: p
+universe: {attributes: {b: [x, y], c: [s, t]}}
+time: {column: day, from: 2027-01-01, to: 2027-03-31, every: month}
+rules: [{change: [b, c], epsilon: 1}, {presence: true, epsilon: 1}]
+""")
+ALONG_TIME: list[tuple[str, dict[str, Any], Any]] = [
+    ("EverySyntax.every", {"every": "month"}, "quarter"),
+    ("EverySyntax.where", {"every": "month"}, "b == 'x'"),
+    ("EverySyntax.by", {"every": "month"}, "b"),
+    ("TotalSyntax.total", {"total": "so far"}, "since ever"),
+    ("TotalSyntax.where", {"total": "so far"}, "b == 'x'"),
+    ("TotalSyntax.by", {"total": "so far"}, "b"),
+    ("WindowSyntax.window", {"window": "2 steps"}, "3 steps"),
+    ("WindowSyntax.where", {"window": "2 steps"}, "b == 'x'"),
+    ("WindowSyntax.by", {"window": "2 steps"}, "b"),
+]
 QUANTILES: list[tuple[str, dict[str, Any], Any]] = [
     ("MedianSyntax.median", {"median": "a", "name": "q"}, "n"),
     ("MedianSyntax.where", {"median": "a", "name": "q"}, "b == 'x'"),
@@ -104,7 +121,7 @@ def owner(model: type[BaseModel], field: str) -> str:
 
 def test_every_field_of_the_queries_language_is_changed_once():
     derived = {owner(kind.syntax, field) for kind in QUERY_KINDS for field in kind.syntax.model_fields}
-    assert {named for named, *_ in (*MEANT, *QUANTILES)} == derived - SHOWN
+    assert {named for named, *_ in (*MEANT, *QUANTILES, *ALONG_TIME)} == derived - SHOWN
     # A list of these, and the number that a mean is divided by: see the next tests.
     assert set(QueriesSyntax.model_fields) == {"records", "queries", "tasks"}
 
@@ -185,6 +202,13 @@ def test_the_shares_and_the_order_of_tasks_change_the_fingerprint():
 def test_each_field_of_a_query_changes_the_fingerprint(folder, named, query, value):
     field = named.partition(".")[2]
     assert asked({**query, field: value}, folder).fingerprint != asked(query, folder).fingerprint
+
+
+@pytest.mark.parametrize(("named", "query", "value"), ALONG_TIME, ids=[named for named, *_ in ALONG_TIME])
+def test_each_field_of_a_query_along_time_changes_the_fingerprint(named, query, value):
+    changed = {**query, named.partition(".")[2]: value}
+    found = [queries_from_dict({"queries": [one]}, OVER_TIME).fingerprint for one in (query, changed)]
+    assert found[0] != found[1]
 
 
 @pytest.mark.parametrize("query", [{"count": "b == 'x'"}, {"median": "a"}, {"sum": "a"}])

@@ -50,6 +50,8 @@ FILES = {
     "others.csv": "from,to,far,near\nx,z,2,1\n",
     "words.txt": "x\ny\n",
     "more.txt": "x\nz\n",
+    "known.csv": "a,count\nx,3\ny,4\n",
+    "other.csv": "a,count\nx,3\ny,5\n",
 }
 PLANE = {"points": "sites.csv", "key": "key", "x": "x", "y": "y", "unit": "km"}
 GLOBE = {"points": "sites.csv", "key": "key", "latitude": "lat", "longitude": "lon"}
@@ -113,6 +115,15 @@ BASES: dict[str, dict[str, Any]] = {
     "file": one(["x", "y"], reading={"separator": ";"}),
     "named data": one(["x", "y"], dataset={"name": "v", "edition": "1", "people": "disjoint", "budget": 2}),
 }
+TIME = {"column": "loaded", "from": "2027-01-01", "to": "2027-12-31", "every": "month"}
+THERE = ({"change": "a", "epsilon": 1}, {"presence": True, "epsilon": 1})
+ONCE = {"column": "who", "count": "once", "in": "period"}
+BASES["time"] = one(["x", "y"], *THERE, time=TIME)
+BASES["time in a zone"] = one(["x", "y"], *THERE, time={**TIME, "zone": "UTC"})
+BASES["people in periods"] = one(["x", "y"], *THERE, time=TIME, people=ONCE)
+BASES["known"] = one(["x", "y"], known=[{"totals": "a"}])
+BASES["known numbers"] = one(["x", "y"], known=[{"totals": "a", "numbers": "known.csv"}])
+BASES["known rows"] = one(["x", "y"], known=[{"where": "a == 'x'", "count": 3}])
 BASES["largest"]["universe"]["attributes"]["d"] = {"range": [0, 3], "step": 1}
 
 A = ("universe", "attributes", "a")
@@ -124,12 +135,27 @@ MEANT: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("PolicySyntax.budget", "words", ("budget",), 2),
     ("PolicySyntax.privacy", "words", ("privacy",), "concentrated"),
     ("PolicySyntax.people", "words", ("people",), {"column": "who", "count": "once"}),
-    ("PeopleSyntax.column", "people", ("people", "column"), "whose"),
-    ("PeopleSyntax.count", "people", ("people", "count"), "single"),
-    ("PeopleSyntax.at_most", "rows", ("people", "at_most"), 3),
-    ("PeopleSyntax.order", "rows", ("people", "order"), "day"),
-    ("PeopleSyntax.order", "rows", ("people", "order"), LEFT_OUT),
-    ("PeopleSyntax.at_most", "rows spread", ("people", "at_most"), 3),
+    ("PeopleKeys.column", "people", ("people", "column"), "whose"),
+    ("PeopleKeys.count", "people", ("people", "count"), "single"),
+    ("PeopleKeys.at_most", "rows", ("people", "at_most"), 3),
+    ("PeopleKeys.order", "rows", ("people", "order"), "day"),
+    ("PeopleKeys.order", "rows", ("people", "order"), LEFT_OUT),
+    ("PeopleKeys.at_most", "rows spread", ("people", "at_most"), 3),
+    ("PolicySyntax.time", "presence", ("time",), TIME),
+    ("PeopleKeys.count PeopleSyntax.in", "people in periods", ("people",), {"column": "who", "count": "single"}),
+    ("TimeKeys.column", "time", ("time", "column"), "a b"),
+    ("TimeSyntax.from", "time", ("time", "from"), "2027-02-01"),
+    ("TimeSyntax.to", "time", ("time", "to"), "2027-11-30"),
+    ("TimeSyntax.every", "time", ("time", "every"), "quarter"),
+    ("TimeSyntax.zone", "time in a zone", ("time", "zone"), "Europe/Berlin"),
+    ("TimeSyntax.written", "time", ("time", "written"), "31.12.2025"),
+    ("TimeSyntax.before", "time", ("time", "before"), "false"),
+    ("TimeSyntax.after", "time", ("time", "after"), "false"),
+    ("PolicySyntax.known", "words", ("known",), [{"totals": "a"}]),
+    ("KnownSyntax.totals", "known", ("known", 0), {"totals": "b"}),
+    ("KnownSyntax.numbers", "known numbers", ("known", 0, "numbers"), "other.csv"),
+    ("KnownSyntax.where", "known rows", ("known", 0, "where"), "a == 'y'"),
+    ("KnownSyntax.count", "known rows", ("known", 0, "count"), 4),
     ("UniverseSyntax.table", "table", ("universe", "table"), "reordered.csv"),
     ("UniverseSyntax.attributes", "words", A, ["y", "x"]),
     ("UniverseSyntax.attributes", "words", A, ["x", "y", "z"]),
@@ -245,6 +271,7 @@ MEANINGLESS: list[tuple[str, str, tuple[Any, ...], Any, str]] = [
     ("ReadingSyntax.sheet", "file", ("reading", "sheet"), "two", "the same cells, exported otherwise"),
     ("ReadingSyntax.line_breaks", "file", ("reading", "line_breaks"), True, "the same cells, where a file has them"),
     ("RangeSyntax.unit", "range", (*A, "unit"), "kg", "a word for people"),
+    ("TimeSyntax.title", "time", ("time", "title"), "Loaded", "a word for people"),
     ("BinsSyntax.unit", "bins", (*A, "unit"), "kg", "a word for people"),
     ("GraphSyntax.nodes", "graph", (*A, "nodes"), "crossings.csv", "the same nodes in the same order; columns aside"),
 ]

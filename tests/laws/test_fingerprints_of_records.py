@@ -27,6 +27,7 @@ from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.numbers.number_cells import RawNumbers
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
 from dxgeom.universe.people.people import People
+from dxgeom.universe.periods import PeriodAttribute, Periods
 from dxgeom.universe.places import GraphAttribute, Located, PointsAttribute
 from dxgeom.universe.polygons import areas_of
 from dxgeom.universe.reading.cell_rules import CellRules, Ignored
@@ -146,6 +147,17 @@ CHANGED: list[tuple[Any, dict[str, Any]]] = [
     ),
     (People("who", "once"), {"column": "whose", "count": "single"}),
     (People("who", "rows", 2, "when"), {"at_most": 3, "order": "day"}),
+    (People("who", "once", within="day"), {"within": "month"}),
+    (
+        PeriodAttribute("t", Periods(date(2027, 1, 1), date(2027, 12, 31), "month")),
+        {
+            "name": "u",
+            "periods": Periods(date(2027, 1, 1), date(2027, 12, 31), "quarter"),
+            "before": False,
+            "after": False,
+            "border": Fraction(1, 2),
+        },
+    ),
     (
         Universe((WORDS, RangeAttribute("r", ONE, TWO, ONE)), listed=np.array([0, 3])),
         {

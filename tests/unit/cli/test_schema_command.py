@@ -37,10 +37,12 @@ def test_editors_find_the_dialect_a_title_and_the_keys():
         "called",
         "reading",
         "universe",
+        "time",
         "rules",
         "budget",
         "privacy",
         "people",
+        "known",
         "dataset",
         "unconnected",
     ]
