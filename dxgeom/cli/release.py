@@ -162,9 +162,8 @@ def release(
 ) -> None:
     """Answer queries about a table privately, once, and charge the ledger.
 
-    Mistakes in the policy, the queries or the table are all found before the ledger is touched; a release that the
-    budget does not allow changes nothing. The answers are stored in the ledger before they are shown: whatever becomes
-    of disk, pipe and terminal, 'dxgeom ledger show' shows them again.
+    All mistakes in files are found before the ledger is touched; a release beyond the budget changes nothing. Answers
+    are stored before they are shown: whatever becomes of disk and terminal, 'dxgeom ledger show' shows them again.
 
     \b
     Example:
@@ -178,26 +177,26 @@ def release(
     if period is not None:
         values = (queries, spend, dataset, records, error, coarse_facets, estimate, purpose, allotment, key, public)
         switches = (thorough, quick, joint, consistent, nonnegative, integers, rehearse, mechanism != "auto")
-        how = {"along": along, "key": key_file, **_reading(drop_outside, count_column, quiet_data)}
-        release_period(policy, data, period, ledger, output, written, level, how, decided=any(values + switches))
+        reading = {"along": along, "key": key_file, **_reading(drop_outside, count_column, quiet_data)}
+        release_period(policy, data, period, ledger, output, written, level, reading, decided=any(values + switches))
         return
     queries, data, book = _files(policy, data, queries, ledger, key, rehearse)
     shown = ShownEstimate(estimate, consistent, nonnegative, integers, output, Bars(level, joint, everything))
     with refusals(output, everything=everything):
-        how = {"objective": objective.value, "errors": errors_of(error), "mechanism": mechanism}
-        how |= {"coarse_facets": coarse_facets, "thorough": is_thorough(thorough, quick)}
-        looks = queries is not None and not drop_outside and key is None  # a plan file is read before its table
-        read = (count_column, quiet_data) if looks and book is not None else None
-        _require_there(data, read)
-        charged = None if key is not None else (spend, allotment)
-        ready = None if book is None else partial(_require_ready, policy, data, book, read, charged)
+        how = {"objective": objective.value, "errors": errors_of(error), "coarse_facets": coarse_facets}
+        how |= {"thorough": is_thorough(thorough, quick), "mechanism": mechanism}
+        ready = None
+        if book is not None:
+            read = _read_before(queries is None or drop_outside or key is not None, count_column, quiet_data)
+            _require_there(data, read)
+            ready = partial(_require_ready, policy, data, book, read, None if key is not None else (spend, allotment))
         chosen, amount = plan_to_release(policy, queries, spend, records, dataset, ready, book, **how)
         shown.check(chosen, amount)
         _name_useless(chosen, amount, level)
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:
-            kept = {**_reading(drop_outside, count_column, quiet_data), "purpose": purpose, "id": key}
-            draw = partial(chosen.release, str(data), ledger=book, spend=amount, allotment=allotment, **kept)
+            kept = {"purpose": purpose, "id": key, "allotment": allotment, "spend": amount, "ledger": book}
+            draw = partial(chosen.release, str(data), **kept, **_reading(drop_outside, count_column, quiet_data))
         _draw_and_show(draw, shown, output, written, public, _table_of(chosen, written))
 
 
@@ -218,6 +217,11 @@ def _name_useless(plan: Plan, spend: Fraction, level: float) -> None:
 _Read: TypeAlias = tuple[str | None, bool] | None
 """The column that counts rows, and whether a table is refused without a word about it; None where rows are left out, or
 an earlier release of that name may be shown again, which needs no table."""
+
+
+def _read_before(later: bool, count_column: str | None, quiet_data: bool) -> _Read:
+    """``later``: the table is read after its plan file, or its rows are left out, or it may not be needed."""
+    return None if later else (count_column, quiet_data)
 
 
 def _require_there(data: Any, read: _Read) -> None:

@@ -325,8 +325,8 @@ BEGIN
   IF opened.charged_by IS DISTINCT FROM session_user AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
     RAISE EXCEPTION 'another role opened the plan, or the one who keeps the ledger';
   END IF;
-  IF CASE WHEN kind = 'open' THEN opened.position <> NEW.position - 1
-      ELSE NOT EXISTS (SELECT 1 FROM LEDGER.instalments WHERE step = NEW.entry || '/open/0/') END
+  IF (kind = 'open' AND opened.position <> NEW.position - 1)
+      OR (kind <> 'open' AND NOT EXISTS (SELECT 1 FROM LEDGER.instalments WHERE step = NEW.entry || '/open/0/'))
       OR EXISTS (SELECT 1 FROM LEDGER.instalments WHERE step = NEW.entry || '/close/0/')
       OR (kind = 'answer' AND NOT EXISTS (
         SELECT 1 FROM LEDGER.instalments WHERE step = NEW.entry || '/seal/0/' || period)) THEN

@@ -88,6 +88,7 @@ def all_told(plan: Any, data: Any, ledger: str, key: Path) -> list[Any]:
     return [plan.release_period(data, period=one, ledger=ledger, along="day", key=key) for one in names_of(plan)]
 
 
+@pytest.mark.long
 def test_every_period_is_answered_from_its_own_rows_and_the_earlier_ones(plan: Any, ledger: str, key: Path) -> None:
     data, entries = counts(1), []
     opening = plan.open(ledger, along="day", spend=1)
@@ -108,6 +109,7 @@ def test_every_period_is_answered_from_its_own_rows_and_the_earlier_ones(plan: A
     assert json.loads(entries[-1].to_json())["periods"] == PERIODS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("queries", "privacy", "mechanism"),
     [
@@ -290,6 +292,7 @@ def test_an_older_copy_is_noticed_beside_its_key(plan: Any, ledger: str, key: Pa
         plan.release_period("no such table", period=second, **{**how, "ledger": str(copy)})
 
 
+@pytest.mark.long
 def test_a_fork_has_fresh_noise_and_never_a_constant(plan: Any, ledger: str, key: Path) -> None:
     """Two copies that both go on: what is released in the next period differs by √2 times its fresh noise."""
     plan.open(ledger, along="day", spend=1)
