@@ -5,7 +5,7 @@
 Each line says how many keys there are, how many have records, the threshold, how many keys were reported, the seconds
 that the process worked to draw them, reading left out, in seconds of a core that adds ten million numbers in .48 s, and
 the most memory. ``day`` is a simulated day: 625,000 pages in 200 countries, a million devices with ten rows each, of
-which all count, at a number of its own for each country, and a threshold of 90.
+which all count, with numbers of their own for countries, and a threshold of 90. Rows are made up by their keys.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ def part_of(attributes: dict[str, Any], rules: list[dict[str, Any]], said: dict[
 
 
 def table(keys: int, rows: int) -> KeyTable:
-    """Rows of which few keys have many: the number of a key falls off as a power."""
+    """Rows of which half are of keys of which few have many, as a power; the others are of any key alike."""
     generator = np.random.default_rng(7)
-    ranks = np.minimum(generator.pareto(1.1, rows) * 1000, keys - 1).astype(np.int64)
-    found, counts = np.unique(ranks * 999_983 % keys, return_counts=True)
+    ranks = np.minimum(generator.pareto(1.1, rows // 2) * 1000, keys - 1).astype(np.int64)
+    alike = generator.integers(0, keys, rows - rows // 2)
+    found, counts = np.unique(np.concatenate([ranks * 999_983 % keys, alike]), return_counts=True)
     return KeyTable(found, counts.astype(np.int64), rows)
 
 
@@ -65,7 +66,7 @@ def timed(name: str, part: Any, data: KeyTable, unit: float) -> None:
 
 
 def day_of_devices() -> tuple[Any, KeyTable]:
-    """625,000 pages as 2,500 × 250, in 200 countries; of a hundred countries ε is 0.1, of others 1 or 2."""
+    """625,000 pages as 2,500 × 250, in 200 countries; of 149 countries ε is 0.1, of the others 1."""
     countries = {f"c{place:03}": ("0.1", "1", "2")[max(0, place - 98) // 51] for place in range(200)}
     attributes = {
         "folder": {"range": [0, 2499], "step": 1},
