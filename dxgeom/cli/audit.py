@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dxgeom.cli.ledgers import LedgerFile
 from dxgeom.cli.options import Format, FormatOption
 from dxgeom.cli.terminal import Outcome, print_either, refusals
 from dxgeom.errors import CertificateRefused
@@ -135,6 +136,36 @@ def hull(
         lines += [f"checked  {name}: {line}" for name, one in found for line in one.lines()]
         each = [{"mechanism": name, **asdict(one)} for name, one in found]
         print_either(output, {"plan": str(planned), "verdict": "holds", "hulls": each}, lines)
+
+
+@audit.command()
+def release(
+    ledger: LedgerFile,
+    entry: Annotated[int, typer.Option("--entry", min=1, metavar="N", help="The entry of the release.")],
+    planned: Annotated[
+        Path, typer.Option("--plan", metavar="FILE", help="The plan file that the entry was released by.")
+    ],
+    output: FormatOption = Format.text,
+) -> None:
+    """Check what the steps of a stored release paid, for tables that follow the data.
+
+    Each step is made anew from public numbers and the steps before it, and all that the steps tell of a change of a
+    record is held against its distance. A transcript that was altered is refused.
+
+    \b
+    Example:
+      dxgeom plan policy.yaml tasks.yaml --output plan.json
+      dxgeom release plan.json people.csv --ledger privacy.db --spend 0.5
+      dxgeom audit release privacy.db --entry 1 --plan plan.json
+    """
+    with refusals(output):
+        from dxgeom.audit.transcript_audit import audit_release
+        from dxgeom.plan_files.loading import load_plan
+
+        found = audit_release(load_plan(planned), ledger, entry)
+        document = {"ledger": str(ledger), "entry": entry, "plan": str(planned), "verdict": "holds"}
+        lines = [f"entry {entry} of {ledger}", "verdict  holds", *(f"checked  {line}" for line in found.checked)]
+        print_either(output, {**document, "checked": list(found.checked)}, lines)
 
 
 def _audited(claims: dict[str, Any], subject: Path) -> Audit:

@@ -258,10 +258,12 @@ def test_the_document_on_many_questions_plans_and_releases_what_it_shows(in_a_co
 
 def test_the_document_on_few_data_releases_tables_with_bars(in_a_copy):
     Path("rows.csv").write_text("sex,ward,smokes\n" + "f,A,y\n" * 40 + "m,C,n\n" * 30 + "m,B,n\n" * 9)
-    (code,), names = blocks(GUIDE / "few-data.md", "python"), {}
-    exec(compile(code, "few-data.md", "exec"), names)
+    names = {}
+    for code in blocks(GUIDE / "few-data.md", "python"):
+        exec(compile(code, "few-data.md", "exec"), names)
     answer = names["release"].answer
     assert [one.shape for one in answer.tables] == [one.shape for one in answer.half_widths()] == [(6,), (6,)]
+    assert names["few"].table("ward, smokes").shape == (3, 2)
 
 
 def test_the_document_on_keys_reports_the_key_that_has_many_records(in_a_copy, capsys):

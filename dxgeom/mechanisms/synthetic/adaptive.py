@@ -52,7 +52,7 @@ FIRST: Final = Fraction(9, 160)
 SELECTING: Final = Fraction(1, 10)
 """The part of a round that selects."""
 ROUNDS_PER_ATTRIBUTE: Final = 16
-_LITTLE: Final = Fraction(1, 2**20)
+LITTLE: Final = Fraction(1, 2**20)
 """Of less than this part of a limit nothing more is measured."""
 MOST_ROUNDS: Final = 10_000
 _MOST_KEPT: Final = 100
@@ -224,7 +224,7 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         and selects at the full price, and of what a fresh table has.
         """
         alone = sum(len(one) == 1 for one in self.candidates)
-        rounds = [FIRST / alone, (1 - SELECTING) * min(_LITTLE, self.first_part)]
+        rounds = [FIRST / alone, (1 - SELECTING) * min(LITTLE, self.first_part)]
         fresh = [self.bars / len(self.queries.attribute_sets)] if self.bars else []
         least = min(*(part * (1 - self.bars) for part in rounds), *fresh)
         return {limit: one * least for limit, one in self.whole(spend).items()}
@@ -377,7 +377,7 @@ class _Rounds:
         found = {}
         for limit, whole in self._whole.items():
             left = self._account.left(limit) - self._reserved[limit]
-            if left >= whole * _LITTLE:
+            if left >= whole * LITTLE:
                 found[limit] = left if last or left < 2 * part * whole else part * whole
         return found
 
