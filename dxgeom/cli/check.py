@@ -14,6 +14,7 @@ from dxgeom.errors import DataError
 
 if TYPE_CHECKING:
     from dxgeom.policy.policy import Policy
+    from dxgeom.starting.table_page import PublicDifference
 
 FILL_IN: Final = "FILL IN"
 _QUOTED: Final = re.compile(r"""\"[^\"]*\"|'[^']*'""")
@@ -105,13 +106,28 @@ def _check_table(policy: Policy, table: Path | str, output: Format, quiet: bool)
         print_lines([f"the table {'fits' if fit.fits else 'does not fit'}"])
     else:
         name = Path(table).name if isinstance(table, Path) else fit.described
-        page = TablePage(fit, policy.universe, name, repeated_identifiers(str(table), policy.universe))
+        repeated = repeated_identifiers(str(table), policy.universe)
+        page = TablePage(fit, policy.universe, name, repeated, _public(policy, table) if fit.fits else None)
         if output is Format.json:
             print_json(page.as_dict())
         else:
             print_lines(page.lines())
     if not fit.fits:
         raise typer.Exit(Outcome.REFUSED)
+
+
+def _public(policy: Policy, table: Path | str) -> list[PublicDifference] | None:
+    """The public numbers that the table does not have; None where the policy states none, or they cannot be counted.
+
+    Only here, and on behalf of whoever holds the table: a release never compares them.
+    """
+    from dxgeom.engines.histogram import histogram_of_table
+    from dxgeom.starting.table_page import public_differences
+
+    known, universe = policy.resolved.known, policy.universe
+    if known is None or not universe.indexable or all(one.numbers is None for one in known.counts):
+        return None
+    return public_differences(known, universe, histogram_of_table(str(table), universe).counts)
 
 
 def _require_filled_in(policy: Path) -> None:

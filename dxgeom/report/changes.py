@@ -153,6 +153,11 @@ def _short(before: Facts, after: Facts, weaker: list[PairChange], stronger: list
         lost = other.universe.absent is None
         said = "no longer hidden" if lost else "now hidden"
         yield Notice("decide" if lost else "know", "Having a record is", f"{said}, and so is the number of records.")
+    mine, theirs = (None if each.informed is None else "; ".join(each.informed.counts) for each in (one, other))
+    if mine != theirs or (one.resolved.known and one.resolved.known.digest) != (
+        other.resolved.known and other.resolved.known.digest
+    ):
+        yield Notice("decide", "What is public is another.", f"{mine or 'Nothing'} before, {theirs or 'nothing'} now.")
     yield from _universe(one, other)
     unseen = [*before.review.not_examined, *after.review.not_examined]
     if unseen:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dxgeom.engines.fitting import (
     BEYOND,
     EMPTY,
@@ -29,6 +32,7 @@ from dxgeom.starting.seen import BLANKS, conventions_of
 from dxgeom.universe.columns import plain
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
 from dxgeom.universe.people.people import PUBLIC_NUMBER, public_number_in_words
+from dxgeom.universe.public_counts import KnownCounts
 from dxgeom.universe.universe import Universe
 from dxgeom.wording.numbers import counted
 
@@ -62,14 +66,40 @@ class Reason:
 
 @final
 @dataclass(frozen=True)
+class PublicDifference:
+    """A public number of the policy that the table does not have: of what, as published, and as the table counts."""
+
+    what: str
+    published: int
+    here: int
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.published:,} published, {self.here:,} here"
+
+
+def public_differences(known: KnownCounts, universe: Universe, counts: NDArray[np.int64]) -> list[PublicDifference]:
+    """The public numbers that a histogram does not have. For the eyes of whoever holds the data, and nobody else."""
+    return [
+        PublicDifference(one.name_of(universe, number), published, here)
+        for one in known.counts
+        if one.numbers is not None
+        for number, (published, here) in enumerate(zip(one.numbers, one.counted(universe, counts), strict=True))
+        if published != here
+    ]
+
+
+@final
+@dataclass(frozen=True)
 class TablePage:
     """What is shown of a table under a policy. ``repeated``: columns that look like people and repeat, where the policy
-    says nothing of people; ``name``: what the table is called."""
+    says nothing of people; ``name``: what the table is called. ``public``: the public numbers that it does not have,
+    None where they were not looked at."""
 
     fit: TableFit
     universe: Universe
     name: str
     repeated: tuple[str, ...]
+    public: Sequence[PublicDifference] | None = None
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
@@ -89,11 +119,30 @@ class TablePage:
             "columns": columns,
             "people": self._people_dict(),
             **public_number_in_words(self.universe.absent is None),
+            **({} if self.public is None else {"public_numbers": [vars(one) for one in self.public]}),
             "form": {name: value for name in form.__dataclass_fields__ if (value := getattr(form, name))},
         }
 
     def lines(self) -> list[str]:
         """The page."""
+        return [*self._lines(), *self._public_lines()]
+
+    def _public_lines(self) -> list[str]:
+        """Which public numbers are not those of the table. A release never looks, and answers all the same."""
+        if self.public is None:
+            return []
+        if not self.public:
+            return ["", "The public numbers of the policy are those of this table."]
+        more = len(self.public) - _FEW
+        return [
+            "",
+            *_wrapped(f"The table has other numbers than the policy says are public, {len(self.public):,} in all:"),
+            *(f"  {one}" for one in self.public[:_FEW]),
+            *([f"  and {more:,} more"] if more > 0 else []),
+            *_wrapped("A release does not compare them. Never take a public number from the table."),
+        ]
+
+    def _lines(self) -> list[str]:
         if self.fit.fits and not self._worth_knowing() and self.universe.reading.people is None:
             fits = self._people_lines(f"{self.name}: {self.fit.rows:,} rows fit.")
             return [WARNING, "", *fits, *([] if self.universe.absent is not None else _wrapped(PUBLIC_NUMBER))]

@@ -48,6 +48,23 @@ class PublicCount:
     sets: int
     numbers: tuple[int, ...] | None = field(default=None, repr=False)
 
+    def counted(self, universe: Universe, counts: _Integers) -> list[int]:
+        """How many records each set has by a histogram. **Not private**: for the eyes of whoever holds the data."""
+        shape = [universe.layout[axis] if axis in self.axes else 1 for axis in range(len(universe.layout))]
+        sets = np.broadcast_to(self.cells.reshape(shape), universe.layout).ravel()
+        found, there = [0] * self.sets, np.flatnonzero(counts[: universe.record_types])
+        for own, count in zip(sets[there].tolist(), counts[there].tolist(), strict=True):
+            if own != NONE:
+                found[own] += count
+        return found
+
+    def name_of(self, universe: Universe, number: int) -> str:
+        """What a set is of: the values of the attributes whose totals they are, in words."""
+        attributes = [universe.attribute(name) for name in self.apart]
+        codes = np.unravel_index(number, [one.size for one in attributes]) if attributes else ()
+        each = zip(attributes, codes, strict=True)
+        return ", ".join(f"{one.name} {one.labels[int(code)]}" for one, code in each) or self.words
+
     @property
     def digest(self) -> list[Any]:
         """What it means, ready for JSON."""

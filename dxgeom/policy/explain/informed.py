@@ -152,9 +152,10 @@ class _Ringed:
 
 def _ringed(policy: ResolvedPolicy, known: KnownCounts, parts: Sequence[Metric], metric: Metric) -> _Ringed:
     universe, classes = policy.universe, known.classes
-    if universe.size <= _SMALL or universe.listed is not None:
+    small = universe.size <= _SMALL and universe.indexable
+    if small or universe.listed is not None:
         labels = classes.of_elements(universe)
-        if universe.size <= _SMALL:
+        if small:
             rings, ends, farthest = rings_of_elements(metric, labels)
             return _Ringed(known, rings, farthest, ends, None)
         widest = min(2 * float(np.max(metric.distance(0, np.arange(metric.size)))) * _UP, _ceiling(policy))

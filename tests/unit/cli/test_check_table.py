@@ -196,3 +196,24 @@ def test_people_of_several_rows_are_a_reason_in_json_too(table):
     assert (
         json.loads(run("check", "p.yaml", "--table", "good.csv", "--format", "json").stdout)["people"]["reasons"] == []
     )
+
+
+def test_public_numbers_are_compared_for_whoever_holds_the_table(tmp_path):
+    (tmp_path / "n.csv").write_text("a,count\nx,2\ny,1\n")
+    (tmp_path / "p.yaml").write_text(
+        "policy: p\nuniverse: {attributes: {a: [x, y], b: [u, v]}}\nrules: [{change: [a, b], epsilon: 1}]\n"
+        "known: [{totals: a, numbers: n.csv}, {where: true, count: 3}]\n"
+    )
+    for rows, said in (
+        ("x,u\nx,v\ny,u\n", "The public numbers of the policy are those of this table."),
+        ("x,u\ny,v\ny,u\n", "  a x: 2 published, 1 here"),
+    ):
+        (tmp_path / "t.csv").write_text(f"a,b\n{rows}")
+        arguments = ["check", str(tmp_path / "p.yaml"), "--table", str(tmp_path / "t.csv")]
+        found = CliRunner().invoke(app, arguments)
+        assert found.exit_code == 0
+        assert said in found.output
+        told = json.loads(CliRunner().invoke(app, [*arguments, "--format", "json"]).output)["public_numbers"]
+        assert len(told) == (2 if "published" in said else 0)
+        quiet = CliRunner().invoke(app, [*arguments, "--quiet-data"])
+        assert "public" not in quiet.output

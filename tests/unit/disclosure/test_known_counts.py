@@ -12,6 +12,7 @@ from dxgeom.ledger.history import History, read_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.metrics.data_set import DataSet
 from dxgeom.policy.policy import Policy, parse_policy
+from dxgeom.report.changes import changes_page
 from dxgeom.report.review import review_page
 from dxgeom.report.short_policy import policy_screen
 
@@ -83,3 +84,9 @@ def test_odds_are_those_of_the_policys_privacy(privacy):
     assert policy.informed.separate == 3.0
     assert ("one time in a million" in policy.informed.sentences) == (privacy == "concentrated")
     assert review_page(policy)
+
+
+def test_a_change_of_what_is_public_is_to_be_decided():
+    old, new = parse_policy(HEAD), parse_policy(HEAD + BY_REGION)
+    assert "What is public is another." in str(changes_page(old, new))
+    assert "What is public is another." not in str(changes_page(new, new))
