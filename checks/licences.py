@@ -1,8 +1,8 @@
 """Licences of all that dxgeom needs, from what each library says of itself: ``python checks/licences.py``.
 
 Looks at what is installed: dxgeom's own requirements, theirs, and so on, without extras; with ``--all`` everything in
-this environment. Ends with 1 where a library says none, or one that would bind whoever uses dxgeom (the GPL and its
-kin; the LGPL does not, as nothing of such a library is in dxgeom).
+this environment. Ends with 1 where a library says none, or one that would bind whoever uses dxgeom: the GPL and its
+kin. The LGPL does not, as nothing of such a library is in dxgeom.
 """
 
 from __future__ import annotations

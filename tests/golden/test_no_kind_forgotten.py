@@ -34,7 +34,7 @@ SINCE = {"toeplitz-gaussian", "adaptive tables", "adaptive tables on a histogram
 """Noise that is younger than what was recorded; tests/unit/mechanisms/parts/test_running_totals.py tries its files."""
 
 ALONG_TIME = {"every", "total", "window"}
-"""Boxes along a policy's time, whose plans are those of other boxes; tests/unit/queries/test_over_time.py counts them."""
+"""Boxes along a policy's time, with the plans of other boxes; tests/unit/queries/test_over_time.py counts them."""
 
 
 @pytest.fixture(scope="module")

@@ -111,7 +111,7 @@ def test_the_ten_questions_are_answered_in_curves():
     )
     assert "the budget is 1" in said(document, 6).lower()
     assert policy.fingerprint in said(document, 7)
-    pictures = document.html().count("<svg")
+    pictures = document.html().count('<svg class="scene wide"')
     assert pictures == 2
 
 
@@ -198,7 +198,7 @@ def test_hostile_names_are_text():
     values = [HOSTILE, LONG, TURNED, '" onload="alert(2)', "</style><b>", "{{ 7 * 7 }}", "&lt;"]
     data = {
         "policy": HOSTILE,
-        "about": "</title><script>alert(3)</script>",
+        "about": "</title><script>alert(3)</script> {{ 7 * 7 }}",
         "universe": {"attributes": {HOSTILE: values, "b": ["x", "y"]}},
         "rules": [{"change": [HOSTILE, "b"], "epsilon": 4}],
     }
