@@ -13,7 +13,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.errors import CertificateRefused, NotANormBall
+from dxgeom.arguments import array_of, described
+from dxgeom.errors import CertificateRefused, NotANormBall, WrongArgument
 from dxgeom.geometry.body import ConvexBody, Rows, dot, reciprocals
 from dxgeom.geometry.fan import Fan, certify_fan, corner_points, pulled_triangulation, rounded_planes
 from dxgeom.geometry.gauge import RowNorm
@@ -118,6 +119,47 @@ def _certified(integers: NDArray[Any]) -> Fan:
 
 def _sorted_rows(rows: NDArray[Any]) -> NDArray[Any]:
     return np.array(sorted(rows.tolist()), dtype=object).reshape(rows.shape)
+
+
+_SAME_CORNER = 1e-9
+"""Relative to the largest coordinate: a corner is the opposite of another where they differ by no more."""
+
+
+def body_of_corners(thing: Any) -> ConvexBody:
+    """The body that is stated: itself, or the hull around an exact polytope, around a convex polygon of Shapely that is
+    symmetric about 0, or around points (n, m), each of which stands for its opposite, too.
+
+    Guarantee: as of :func:`hull_of_points`: no corner, rounded to float64, is left outside.
+    Raises: NotANormBall for a polygon that is not convex or not symmetric, and as :func:`hull_of_points`;
+    WrongArgument.
+    """
+    if isinstance(thing, ConvexBody):
+        return thing
+    advice = (
+        "take one of dxgeom.geometry, as Box, Ellipsoid or HalfspacePolytope, a Shapely polygon, or a list of corners"
+    )
+    stated = thing.vertices if isinstance(thing, ExactPolytope) else _corners_of_polygon(thing)
+    points = array_of(stated, "body", advice, float)
+    if points.ndim != 2 or not points.size or not np.all(np.isfinite(points)):
+        raise WrongArgument(f"'body' has corners, a row of finite numbers each; found {described(thing)}: {advice}")
+    if np.linalg.matrix_rank(points) < points.shape[1]:
+        raise NotANormBall(
+            f"the corners of 'body' are flat: a body has an interior in all {points.shape[1]} coordinates"
+        )
+    return hull_of_points(points)
+
+
+def _corners_of_polygon(thing: Any) -> Any:
+    """The corners of a polygon; of anything else itself."""
+    if getattr(thing, "geom_type", None) is None:
+        return thing
+    if thing.geom_type != "Polygon" or not thing.equals(thing.convex_hull):
+        raise NotANormBall(f"a body is convex, and without holes; this {thing.geom_type} is not: take its convex_hull")
+    corners = np.array(thing.exterior.coords)[:-1, :2]
+    apart = np.abs(corners[:, None] + corners[None]).max(axis=2).min(axis=1)
+    if np.any(apart > _SAME_CORNER * np.abs(corners).max()):
+        raise NotANormBall("the polygon is not symmetric about 0: with each corner v it has the corner -v")
+    return corners
 
 
 class Corners(NamedTuple):

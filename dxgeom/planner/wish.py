@@ -13,7 +13,7 @@ from typing import Any, Final, ParamSpec, TypeVar, final
 
 from dxgeom.arguments import NUMBER, WHOLE, pointing_elsewhere, require, require_function
 from dxgeom.errors import WrongArgument
-from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.halfspaces import body_of_corners
 from dxgeom.mechanisms.shapes.hulls import FACETS
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.work import ALLOWED
@@ -36,22 +36,24 @@ class Search:
     unless named, the optimal scales are no worse. ``hull_limits``: when to give the exact hull up. ``coarse_facets``:
     how many facets the coarsened hull may have; more make its error smaller and its set-up longer. ``body``: a norm
     ball of one's own, in answer units with a coordinate for each query, in their order; the candidate ``body`` is its
-    noise, the body made as large or as small as the metric needs. ``work``: how many multiplications a search may take
-    that cannot be cut short, as one for very many answers; 2e11, which is what it is left out, take about a minute.
+    noise, the body made as large or as small as the metric needs. It may be a symmetric polygon of Shapely, or a list
+    of corners, each of which stands for its opposite, too: then it is the hull around them. ``work``: how many
+    multiplications a search may take that cannot be cut short, as one for very many answers; 2e11, which is what it is
+    left out, take about a minute.
     """
 
     published: bool = False
     hull_limits: HullLimits | None = field(default=None, repr=False)
     coarse_facets: int = FACETS
-    body: ConvexBody | None = field(default=None, repr=False)
+    body: Any = field(default=None, repr=False)
     work: float = ALLOWED
 
     def __post_init__(self) -> None:
         limits = "give HullLimits(facets=…, seconds=…), or leave it out"
         require(self.hull_limits, (HullLimits, NoneType), "hull_limits", limits)
         require(self.published, bool, "published", "say True or False")
-        ball = "take one of dxgeom.geometry, as Box, Ellipsoid or HalfspacePolytope"
-        require(self.body, (ConvexBody, NoneType), "body", ball)
+        if self.body is not None:
+            object.__setattr__(self, "body", body_of_corners(self.body))
         require(self.coarse_facets, WHOLE, "coarse_facets", "give a whole number such as 8000")
         require(self.work, NUMBER, "work", "give a number of multiplications, such as 1e12")
         if not self.work > 0:

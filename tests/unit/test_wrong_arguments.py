@@ -320,7 +320,7 @@ DOORS: dict[str, Door] = {
             "published": NOT_YES_OR_NO,
             "hull_limits": (3, "few", {"facets": 3}),
             "coarse_facets": (None, "few", 2.5, [3]),
-            "body": NOT_A_BODY,
+            "body": tuple(one for one in NOT_A_BODY if one is not matrix),  # whose rows are corners
             "work": (None, "much", [1], 0, -1e9, math.nan),
         },
     ),

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import shapely
 from flint import fmpq
 
 import dxgeom as dx
@@ -15,7 +16,7 @@ from dxgeom.errors import NotANormBall, TooLarge, UnsupportedCombination, WrongA
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.containment import contains_point
-from dxgeom.geometry.halfspaces import HalfspacePolytope
+from dxgeom.geometry.halfspaces import HalfspacePolytope, polytope_of_points
 from dxgeom.geometry.polytope import hull_of_points
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
@@ -120,6 +121,43 @@ def test_a_plan_compares_the_body_and_chooses_it_when_it_is_best_or_named():
     assert [one for one in first if one["name"] != "body"] == list(without.values())
 
 
+CORNERS = np.array([[1.0, 0.5], [0.2, 1.0], [-0.5, 0.7]])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        CORNERS,
+        CORNERS.tolist(),
+        polytope_of_points(CORNERS),
+        shapely.MultiPoint(np.vstack([CORNERS, -CORNERS])).convex_hull,
+    ],
+    ids=["array", "list", "exact polytope", "polygon"],
+)
+def test_a_body_may_be_stated_by_its_corners(body):
+    two = dx.LinearQueries.from_matrix(["a", "b"], ROWS[:2])
+    plan = dx.plan(METRIC, two, search=dx.Search(body=body), mechanism="body")
+    usual = dx.plan(METRIC, two, search=dx.Search(body=hull_of_points(CORNERS)), mechanism="body")
+    assert plan.loss == pytest.approx(usual.loss, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("corners", "error", "words"),
+    [
+        ([[1, 0, 0]], NotANormBall, "corners of 'body' are flat"),
+        ([[1, 0, np.inf]], WrongArgument, "finite numbers"),
+        (shapely.box(-1, -1, 1, 1), NotANormBall, "2 coordinates and there are 3 queries"),
+        (shapely.box(-1, -1, 1, 2), NotANormBall, "not symmetric"),
+        (shapely.box(-1, -1, 1, 1).difference(shapely.box(0, 0, 1, 1)), NotANormBall, "convex_hull"),
+        (shapely.Point(0, 0).buffer(1).boundary, NotANormBall, "LineString is not"),
+    ],
+    ids=["flat", "infinite", "two", "lopsided", "not convex", "line"],
+)
+def test_corners_that_state_no_body_are_refused(corners, error, words):
+    with pytest.raises(error, match=words):
+        dx.plan(METRIC, QUERIES, search=dx.Search(body=corners))
+
+
 def test_plans_of_different_bodies_have_different_fingerprints():
     plans = [
         dx.plan(METRIC, QUERIES, search=dx.Search(body=BODIES[name]), mechanism="body")
@@ -158,7 +196,6 @@ class Lopsided(ConvexBody):
     [
         (Box(np.ones(2)), NotANormBall, "2 coordinates and there are 3 queries"),
         (np.ones(3), WrongArgument, "ndarray"),
-        ([[1, 0, 0]], WrongArgument, "list"),
         ("box", WrongArgument, "str"),
         (Lopsided(1.0, 2.0), NotANormBall, "symmetric"),
         (Lopsided(np.inf, np.inf), NotANormBall, "positive and finite"),
