@@ -69,11 +69,15 @@ PLANS: Final = (
 """Those of files, of tasks, and such that were planned a moment ago, with their candidates."""
 PLAN = "plan."
 """Before a member of plans, where its refusals are recorded."""
+OF_INSTALMENTS: Final = ("open", "release_period", "close")
+"""They need an attribute of periods; what they refuse is tested in ``tests/unit/planner/instalments``."""
 PLAN_MEMBERS: Final = (
     *(
         name
         for name in dir(Plan)
-        if not name.startswith("_") and not isinstance(inspect.getattr_static(Plan, name), (Unknown, OldName, str))
+        if name not in OF_INSTALMENTS
+        and not name.startswith("_")
+        and not isinstance(inspect.getattr_static(Plan, name), (Unknown, OldName, str))
     ),
     "__repr__",
     "_repr_html_",
