@@ -195,8 +195,8 @@ def release(
         _name_useless(chosen, amount, level)
         draw = partial(chosen.rehearse, spend=amount, records=records)
         if book is not None:
-            kept = {"purpose": purpose, "id": key, "allotment": allotment, "spend": amount, "ledger": book}
-            draw = partial(chosen.release, str(data), **kept, **_reading(drop_outside, count_column, quiet_data))
+            kept = {**_reading(drop_outside, count_column, quiet_data), "purpose": purpose, "id": key}
+            draw = partial(chosen.release, str(data), ledger=book, spend=amount, allotment=allotment, **kept)
         _draw_and_show(draw, shown, output, written, public, _table_of(chosen, written))
 
 
