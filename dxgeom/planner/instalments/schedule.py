@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
 from dxgeom.planner.instalments.forms import NEVER, InstalmentForm, ListedForm, TotalsForm, refused
+from dxgeom.universe.periods import PeriodAttribute
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
@@ -56,6 +57,12 @@ class Schedule:
         if place + 1 < len(days):
             return days[place + 1]
         return days[place] + (days[place] - days[place - 1] if place else timedelta(days=1))
+
+
+def time_of(plan: Plan) -> str | None:
+    """The attribute of the policy's own time; None where it states none."""
+    attributes = () if plan.metric.universe is None else plan.metric.universe.attributes
+    return next((one.name for one in attributes if isinstance(one, PeriodAttribute)), None)
 
 
 def schedule_of(plan: Plan, along: str) -> Schedule:

@@ -24,8 +24,9 @@ from dxgeom.planner.amounts import Amount
 from dxgeom.planner.instalments.forms import TableReading
 from dxgeom.planner.instalments.instalment import Instalment, stored_instalment, stored_text
 from dxgeom.planner.instalments.keys import Keys, place_of_key, read_keys
-from dxgeom.planner.instalments.schedule import Schedule, schedule_of
+from dxgeom.planner.instalments.schedule import Schedule, schedule_of, time_of
 from dxgeom.planner.instalments.sealing import PeriodSeal, closed, fresh_secret, opened, require_sums
+from dxgeom.universe.periods import BEFORE
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
@@ -104,6 +105,7 @@ def tell(
     """See :meth:`dxgeom.planner.plan.Plan.release_period`."""
     schedule = _schedule(plan, along)
     place = _place_of(schedule, period)
+    period = schedule.periods[place]
     with ledger_of(ledger, schedule.form.mechanism.account) as book:
         window = _window(book, plan, schedule)
         if period in window.answers:
@@ -196,6 +198,8 @@ def _schedule(plan: Plan, along: str | None) -> Schedule:
     require(along, (str, NoneType), "along", "name the attribute whose values are the periods")
     plan.kind.require_whole(plan)
     if along is None:
+        along = time_of(plan)
+    if along is None:
         raise NotDue("say along which attribute the periods run: along='day', --along day; nothing was read or spent")
     return schedule_of(plan, along)
 
@@ -244,6 +248,8 @@ def _window(book: Ledger, plan: Plan, schedule: Schedule) -> Window:
 
 def _place_of(schedule: Schedule, period: str) -> int:
     require(period, str, "period", "name a period as the policy does")
+    if period == "before" and schedule.periods[0] == BEFORE:
+        return 0
     if period not in schedule.periods:
         first, last = schedule.periods[0], schedule.periods[-1]
         raise NotDue(

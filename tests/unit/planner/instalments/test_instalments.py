@@ -16,6 +16,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dxgeom as dx
@@ -407,3 +408,25 @@ def test_answers_need_no_table(plan: Any, ledger: str, key: Path) -> None:
     sealed = [opened(window, one, read_keys(key)) for one in schedule.periods]
     for place in range(PERIODS):
         assert answers_of(schedule, place, sealed[: place + 1], Fraction(1)) == released[place].exact_values
+
+
+@pytest.mark.long
+def test_periods_of_a_policys_time_are_released_without_naming_it(ledger: str, key: Path) -> None:
+    time = {"column": "day", "from": "2026-01-01", "to": "2026-03-31", "every": "month"}
+    rules = [{"presence": True, "epsilon": 1}, {"change": "day", "epsilon": 1, "per": "1 step"}]
+    stated = {"policy": "visits", "privacy": "concentrated", "universe": {"attributes": {"ward": ["a", "b"]}}}
+    policy = dx.Policy.from_dict({**stated, "time": time, "rules": [*rules, {"change": "ward", "epsilon": 1}]})
+    asked = dx.queries_from_dict({"queries": [{"total": "since ever"}]}, policy)
+    plan = dx.plan(policy.compile(), asked, mechanism="gaussian")
+    opening = plan.open(ledger, spend=1)
+    assert (opening.along, len(opening.periods)) == ("day", 5)
+    days = ["2025-12-24", "2026-01-02", "2026-01-31", "2026-02-01", "2026-07-01"]
+    rows = pa.table({"ward": ["a", "b", "a", "b", "a"], "day": days})
+    with pytest.raises(NotDue, match="comes before it"):
+        plan.release_period(rows, period="2026-01-01", ledger=ledger, key=key)
+    released = [
+        plan.release_period(rows, period=one, ledger=ledger, key=key) for one in ("before", "2026-01-01", "2026-02-01")
+    ]
+    assert [len(one.names) for one in released] == [0, 1, 1]
+    truths = [3, 4]
+    assert [abs(one.values[0] - truth) < 12 * one.rmse[0] for one, truth in zip(released[1:], truths, strict=True)]
