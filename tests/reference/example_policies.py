@@ -9,6 +9,7 @@ from reference.project import POLICIES
 TABLES = {
     "admissions": ("admissions.csv", None, 180),
     "adult": ("people.csv", None, 30_162),
+    "arrivals": ("arrivals.csv", None, None),
     "bike-sharing": ("rides.csv", "riders", None),
     "births": ("births.csv", None, 260),
     "bus-lines": ("passengers.csv", "passengers", 11_121),
