@@ -7,6 +7,7 @@ root* and *Toeplitz*: triangular matrices with one row of coefficients, the latt
 *Weights*: what a plan takes. *Bound*: no normal noise errs less; *above*, in mean squares.
 
     python benchmarks/time.py [SIZE …]      (12, 52, 365 and 1,024 days; 4,096 takes a minute)
+    python benchmarks/time.py --picture FILE.png      (three lines of the guide on publishing every day)
 
 CPU s are seconds of a core where 10⁷ additions in a loop take .48 s.
 """
@@ -17,6 +18,7 @@ import math
 import sys
 import time
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -79,8 +81,32 @@ def row(size: int, steps: int | None, slow: float) -> str:
     return f"| {size:,} | {steps or '–'} | {found} | {(error / bound) ** 2 - 1:.1e} | {planned:.1f} |"
 
 
+def drawn(file: Path) -> None:
+    """The picture: separate releases, noisy days that are added up, one plan."""
+    from matplotlib.figure import Figure
+
+    days = (7, 14, 30, 61, 91, 182, 365)
+    plans = []
+    for size in days:
+        own = policy(size, None)
+        plan = dx.plan(own.compile(), BoxQueries.prefixes(own.universe, "day"), mechanism="toeplitz-gaussian")
+        plans.append(math.sqrt(plan.loss / size))
+    figure = Figure(figsize=(7, 3.8), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(days, [math.sqrt(size) for size in days], "s:", label="a release every day", markersize=4)
+    axes.plot(days, [math.sqrt((size + 1) / 2) for size in days], "^--", label="noisy days, added up", markersize=4)
+    axes.plot(days, plans, "o-", label="one plan for all days", markersize=4)
+    axes.set(xlabel="days", ylabel="root mean squared error of a total", ylim=(0, 20))
+    axes.set_xticks([7, *days[2:]])
+    axes.legend(frameon=False)
+    figure.savefig(file, dpi=150)
+
+
 def main() -> None:
     """A row for each number of days, and with steps of two days and of seven."""
+    if "--picture" in sys.argv:
+        drawn(Path(sys.argv[sys.argv.index("--picture") + 1]))
+        return
     slow = core()
     print(
         "| days | steps | separate | summed | trees | square root | Toeplitz | weights | bound | above | plan, CPU s |"

@@ -62,6 +62,7 @@ COMMANDS_RUN_HERE = {
         "verify",
     ],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit", "plan", "audit"],
+    "docs/guide/every-day.md": ["key", "plan", "open", "release", "release", "release"],
     "docs/guide/tasks.md": ["plan", "release", "ledger", "release", "release", "ledger", "plan", "plan"],
     "docs/guide/secrets.md": ["answer", "answer"],
     "policies/README.md": ["check", "plan", "release"],
