@@ -86,7 +86,7 @@ def errors_within(number: int, count: int = QUERIES) -> dict[tuple[str, int], ND
 
 
 def rows() -> Iterator[Row]:
-    """What Figure 3 shows, on the cities of the example policy; the paper has 741 others, in degrees."""
+    """What Figure 3 shows, on the cities of the example policy, beside earlier runs; the paper has 741 others."""
     heights = elevations()[None]
     for words, metric, mean, elevation in (
         ("in degrees", in_degrees(), 4.27, 251.25),
