@@ -216,8 +216,20 @@ def test_two_records_are_explained_where_all_possible_ones_are_counted_together(
             "policy": "p",
             "universe": {"attributes": {"age": {"range": [0, 1999], "step": 1}, "ill": ["no", "yes"]}},
             "rules": [{"change": "age", "per": "10 steps", "epsilon": 1}, {"change": "ill", "epsilon": 1}],
-            "known": [{"where": "age > 5", "count": 0}, {"where": "age < 5", "count": 0}],
+            "known": [{"where": "age >= 6", "count": 0}, {"where": "age < 5", "count": 0}],
         }
     )
     explained = made.explain({"ill": "no"}, {"ill": "yes"})
     assert explained.known.together
+
+
+@pytest.mark.parametrize("where", ["age > 60", "age <= 60", "age == 60", "age in [60, 70]", "60 < age"])
+def test_a_count_that_cuts_a_value_is_of_no_classes(where):
+    """Who is 65 has the value 60, and is counted there or not: no class of values has that many."""
+    with pytest.raises(PolicyError, match="DX202: this condition cuts values of 'age'"):
+        policy(f"  - {{where: '{where}', count: 0}}\n")
+
+
+def test_a_count_of_whole_values_is_one_of_classes():
+    assert policy("  - {where: 'age >= 60 and not age >= 80', count: 3}\n").informed.classes == 2
+    assert policy("  - {where: \"region == 'north'\", count: 3}\n").informed.classes == 2
