@@ -251,6 +251,7 @@ def disclosed_loss(
         if one.worst is not None
     ]
     widest = math.fsum(max(one.worst or 0.0, one.within) for one in own.values()) + free
+    presence = None if policy.universe.absent is None else _up(found.presence + without_bound)
     curve = (
         curve_of_entries(entries, history.privacy_measure.name, noises or {}, _nearest(policy, own)) if alike else None
     )
@@ -262,11 +263,11 @@ def disclosed_loss(
         tuple(attributes),
         _up(free + math.fsum(within.values())),
         _up(widest),
-        None if policy.universe.absent is None else _up(found.presence + without_bound),
+        presence,
         history.privacy_measure.name,
         people_in_words(people, rows, [one for one, _ in released]),
         curve,
-        known_loss(policy, released, _up(widest), _up),
+        known_loss(policy, released, max(_up(widest), presence or 0.0), _up),
     )
 
 
@@ -388,7 +389,7 @@ def known_loss(
     """The loss for whoever knows the policy's public counts.
 
     Definition: the closed form on Σ_k s_k·d_k, which is s·d where every d_k is the policy's own. Args: ``released``:
-    the policies and what was spent under each; ``widest``: the loss about any two records.
+    the policies and what was spent under each; ``widest``: the loss about any two records, or a record and none.
     """
     known, informed = policy.resolved.known, policy.informed
     if known is None or informed is None:

@@ -67,12 +67,15 @@ class Periods:
         return len(self.starts) if day > self.last else bisect_right(self.starts, day) - 1
 
     def period_of(self, moment: date | str) -> str | None:
-        """What the period of a day, or a moment, is called; None for days before or after all of them.
+        """What the period of a day, or a moment, is called; None for days before or after all of them, or of none.
 
         None, too, for a moment that knows its own zone where no ``zone`` is stated.
         """
         if isinstance(moment, datetime) and moment.tzinfo is not None:
-            moment = "" if self.zone is None else moment.astimezone(ZoneInfo(self.zone)).date()
+            try:
+                moment = "" if self.zone is None else moment.astimezone(ZoneInfo(self.zone)).date()
+            except OverflowError:
+                return None
         day = day_of(moment)
         place = -1 if day is None else self.place_of(day)
         return self.ids[place] if 0 <= place < len(self.ids) else None

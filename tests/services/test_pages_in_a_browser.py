@@ -88,7 +88,7 @@ def test_the_detectors_detect(browser, tmp_path):
     text = '<text x="{}" y="20" fill="#111">{}</text>'.format
     drawn = f'<path class="area" fill="#222" d="M0 0H90V30H0Z"/>{text(5, "one")}{text(10, "two")}{text(190, "beyond")}'
     cell = '<td style="max-width: 9px; overflow: hidden">501,000,000</td>'
-    head = '<h1 style="line-height: 4px; height: 4px">A head</h1><p style="margin-top: -20px">overprinted</p>'
+    head = '<h1 style="line-height: 4px; height: 4px">A head</h1><p style="margin-top: -28px">overprinted</p>'
     picture = f'<svg class="scene" width="200" height="40">{drawn}</svg>'
     page.write_text(f'<!DOCTYPE html><body class="dxgeom">{head}{picture}<table><tr>{cell}</tr></table>')
     browser.open(page)
@@ -130,7 +130,7 @@ def test_what_notebooks_show_is_sound(browser, tmp_path):
 
 JUPYTER = Path(sys.prefix) / "share" / "jupyter" / "nbconvert" / "templates" / "lab" / "static"
 OF_LAB = (
-    "const of = one => { const look = getComputedStyle(one); return [look.fontSize, look.lineHeight, look.textAlign, "
+    "const of = one => { const look = getComputedStyle(one); return [look.fontSize, look.lineHeight, look.textAlign.replace('start', 'left'), "
     "look.verticalAlign, look.marginTop, look.paddingTop, look.tableLayout].join(' '); }; "
     "return [...document.querySelectorAll('.dxgeom h1, .dxgeom h2, .dxgeom h3, .dxgeom p, .dxgeom dt, .dxgeom dd, "
     ".dxgeom table, .dxgeom th, .dxgeom td')].map(of)"

@@ -159,16 +159,23 @@ def _ringed(policy: ResolvedPolicy, known: KnownCounts, parts: Sequence[Metric],
             rings, ends, farthest = rings_of_elements(metric, labels)
             return _Ringed(known, rings, farthest, ends, None)
         widest = min(2 * float(np.max(metric.distance(0, np.arange(metric.size)))) * _UP, _ceiling(policy))
+        widest = max(widest, _away(policy))
         return _Ringed(known, Rings(np.full(classes.count, widest), widest), widest, np.full(metric.size, widest), None)
-    stated = [rule.presence for rule in policy.rules]
-    away = min((round_up(one) for one in stated if one is not None), default=0.0)
     absent = None if universe.absent is None else classes.absent
-    laid_out = ClassesByParts(parts, classes.axes, classes.labels, classes.count, _ceiling(policy), absent, away)
+    laid_out = ClassesByParts(
+        parts, classes.axes, classes.labels, classes.count, _ceiling(policy), absent, _away(policy)
+    )
     rings = laid_out.rings()
     return _Ringed(known, rings, rings.widest, None, laid_out)
 
 
+def _away(policy: ResolvedPolicy) -> float:
+    """How far the absent record is from every other; 0 where there is none."""
+    return min((round_up(rule.presence) for rule in policy.rules if rule.presence is not None), default=0.0)
+
+
 def _ceiling(policy: ResolvedPolicy) -> float:
+    """How far two records are apart at most, neither of them the absent one."""
     stated = ceiling_of(policy.rules)
     return math.inf if stated is None else round_up(stated)
 
@@ -238,7 +245,8 @@ def _completed(
     asked = [] if laid_out is None else [place for place in free if place in known.axes]
     if laid_out is not None and math.prod(policy.universe.shape[place] for place in asked) > _SMALL:
         widest = ringed.rings.widest
-        yield _Both((0, 1), (widest, widest))  # so many that each is taken for the worst
+        # So many that each is taken for the worst.
+        yield _Both((0, min(1, known.count - 1)), (widest, widest))
         return
     listed = free if laid_out is None else asked
     for values in itertools.product(*(range(policy.universe.shape[place]) for place in listed)):

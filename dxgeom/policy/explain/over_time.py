@@ -1,18 +1,18 @@
-"""What a policy with a time says of a person over a day, a week, a month and the whole window: words, odds, a curve."""
+"""What a policy with a time says of a row a day, over a day, a week, a month and the whole window: words and odds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
 from dxgeom.metrics.metric import Metric
+from dxgeom.policy.bounds.distance_bounds import PerDistance
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.explain.tightening import largest_distance
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.time import PolicyTime, time_of
-from dxgeom.universe.people.people import People
 
 _SPANS: Final[dict[str, tuple[int, ...]]] = {
     "day": (7, 30, 90),
@@ -28,8 +28,9 @@ _UP: Final = 1 + Fraction(1, 2**40)
 @final
 @dataclass(frozen=True)
 class TimeSpan:
-    """Some ``periods`` in a row, and the most that all releases within the budget may tell of whatever one person has
-    in them: the ``distance`` of any two streams that differ there only, *rounded up*, and the odds."""
+    """Some ``periods`` in a row, and the most that all releases within the budget may tell of one row in each of them,
+    whatever it says and whether it is there: the ``distance`` of any two streams that differ there only, *rounded up*,
+    and the odds."""
 
     periods: int
     distance: Fraction
@@ -39,12 +40,13 @@ class TimeSpan:
 @final
 @dataclass(frozen=True)
 class TimeReview:
-    """What is revealed over time: ``spans`` from one period to all; ``crossed``: whether a rule is about moves."""
+    """What is revealed over time: ``spans`` from one period to all, of one row a period; ``stepped``: whether a rule
+    states moves in time ``per`` length; ``crossed``: whether one states them in another way."""
 
     time: PolicyTime
     spans: tuple[TimeSpan, ...]
+    stepped: bool
     crossed: bool
-    people: People | None
 
     def lines(self) -> tuple[str, ...]:
         """For a reader."""
@@ -59,31 +61,42 @@ class TimeReview:
     def _said(self, span: TimeSpan) -> str:
         every, most = self.time.periods.every, len(self.time.ids)
         if span.periods == 1:
-            what = f"whatever one person's rows of one {every} say, and whether there are any"
+            what = f"whatever one row of one {every} says, and whether it is there"
         elif span.periods < most:
-            what = f"the same of any {_counted(span.periods, every)} in a row"
+            what = f"the same of one row in each of any {_counted(span.periods, every)} in a row"
         else:
-            what = f"the same of a life, all {_counted(most, every)}"
+            what = f"the same of a life, one row in each of all {_counted(most, every)}"
         return f"  {what}: odds of everything published in the window move by {span.odds}."
 
-    def _ends(self) -> tuple[str, ...]:
-        before, after = self.time.before, self.time.after
-        kept = " and ".join(word for word, one in (("before", before), ("after", after)) if one is not None)
-        said = (f"  Rows of days {kept} the window are there, too, and no period counts them.",) if kept else ()
-        if not (self.crossed and kept):
-            return said
-        return (
-            *said,
-            "  A row that moves over an end of the window is in two years' plans: each takes the step at less than its "
-            "distance, so that both together tell no more than the rule says.",
-        )
+    def _ends(self) -> Iterator[str]:
+        """What holds of rows beyond the window, and of those that move over an end of it."""
+        ends = {"before": self.time.before, "after": self.time.after}
+        kept = [word for word, one in ends.items() if one is not None]
+        lost = " and ".join(word for word, one in ends.items() if one is None)
+        if kept:
+            yield f"  Rows of days {' and '.join(kept)} the window are there, too, and no period counts them."
+        if lost:
+            yield (
+                f"  Rows of days {lost} the window are left out: one that moves over that end is there or not, in this "
+                "window's plan and in the next, whatever rules say of moves."
+            )
+        if self.stepped and not lost:
+            yield (
+                "  A row that moves over an end of the window is in two years' plans: each takes the steps of rules "
+                "with 'per' at less than their distance, so that both together tell no more than these rules say."
+            )
+        if self.crossed:
+            yield (
+                "  Rules about moves in time without 'per' hold in each window's plan: of a row that moves over an "
+                "end, two plans tell as much each."
+            )
 
     @property
     def in_short(self) -> str:
-        """One line on a screen: a period, some in a row, all."""
+        """One line on a screen: a row of a period, of some in a row, of all."""
         every = self.time.periods.every
         told = (f"{_counted(one.periods, every)} {one.odds.split(' (')[0]}" for one in self.spans[:2] + self.spans[-1:])
-        return f"Whatever one person does there moves odds: {'; '.join(dict.fromkeys(told))}."
+        return f"Whatever one row a {every} says moves odds: {'; '.join(dict.fromkeys(told))}."
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -101,8 +114,8 @@ class TimeReview:
 def time_review(policy: ResolvedPolicy, parts: Sequence[Metric], telling: Telling) -> TimeReview | None:
     """What a policy says over time; None where it states none.
 
-    Definition: two streams that differ in w periods are at most w times as far apart as two records of one period, or a
-    record and none, can be. ``parts``: the attributes' metrics.
+    Definition: two streams of one row a period that differ in w periods are at most w times as far apart as two
+    records of one period, or a record and none, can be. ``parts``: the attributes' metrics.
     """
     time = time_of(policy.document, policy.universe)
     presence = min((rule.presence for rule in policy.rules if rule.presence is not None), default=None)
@@ -112,8 +125,10 @@ def time_review(policy: ResolvedPolicy, parts: Sequence[Metric], telling: Tellin
     every = len(time.ids)
     lengths = (*(n for n in (1, *_SPANS[time.periods.every]) if n < every), every)
     spans = tuple(TimeSpan(n, n * one, telling.at_most(n * one)) for n in lengths)
-    crossed = any(name == time.attribute for rule in policy.rules for name, _ in rule.bounds)
-    return TimeReview(time, spans, crossed, policy.universe.reading.people)
+    moves = [bound for rule in policy.rules for name, bound in rule.bounds if name == time.attribute]
+    stepped = [isinstance(bound, PerDistance) and not bound.floor for bound in moves]
+    tied = any(rule.joint is not None and time.attribute in rule.joint.names for rule in policy.rules)
+    return TimeReview(time, spans, any(stepped), tied or not all(stepped))
 
 
 def _of_one_period(policy: ResolvedPolicy, parts: Sequence[Metric], name: str, presence: Fraction) -> Fraction:
@@ -124,7 +139,7 @@ def _of_one_period(policy: ResolvedPolicy, parts: Sequence[Metric], name: str, p
         if attribute.name != name:
             own = largest_distance(metric)
             if own is None or own == float("inf"):
-                return min([2 * presence, *ceilings])
+                return max(presence, min([2 * presence, *ceilings]))
             whole += Fraction(own) * _UP
     return max(presence, min([whole, 2 * presence, *ceilings]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any, ClassVar, Final, final
 
@@ -45,6 +45,10 @@ class PeriodsKind(AttributeKind[PeriodsSyntax, PeriodAttribute]):
         if first > last:
             message = f": time runs forwards, found {first} to {last}"
             declared.note("DX190", message, f"write from: {last}, to: {first}", at=("from",))
+            return None
+        if first == date.min or last == date.max:
+            message = ": a window leaves the calendar days before and after it, the years 1 to 9999"
+            declared.note("DX190", message, "write a first day that is later, or a last day that is earlier")
             return None
         if not declared.few_enough((last - first).days // DAYS.get(every, 28) + 1):
             return None

@@ -18,6 +18,7 @@ from dxgeom.policy.syntax.known_syntax import KnownSyntax
 from dxgeom.policy.syntax.models import HERE
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.universe.attributes import Attribute, NotAValue
+from dxgeom.universe.conditions.stepped import stepped_columns
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Always, parse_predicate
 from dxgeom.universe.public_counts import (
@@ -150,6 +151,13 @@ class _Reader:
         except PredicateError as error:
             span = place_in(node, error.offset, self.mistakes.text.content)
             self.mistakes.add("DX202", span, error.message, error.advice)
+            return None
+        cut = stepped_columns(predicate, self.universe)
+        if cut:
+            named = ", ".join(map(shown, cut))
+            message = f"this condition cuts values of {named} that stand for others beside themselves"
+            advice = "what is counted are whole values: compare by '<' or '>=' with values that the policy has"
+            self._note("DX202", place, ("where",), message, advice)
             return None
         if not chosen.mask.any():
             self._note("DX202", place, ("where",), "no possible record satisfies this condition", "leave it out")

@@ -408,3 +408,17 @@ def test_the_command_takes_plan_files_for_what_is_known_of_the_noise(tmp_path: P
     assert plan.noise == "gaussian"
     done = CliRunner().invoke(app, [*words, "--plan", str(tmp_path / "plan.json")])
     assert "2 with Gaussian noise" in done.output, done.output
+
+
+def test_whoever_knows_counts_may_learn_of_absence_from_releases_under_other_policies(tmp_path: Path) -> None:
+    """Of two people who are there or not each may tell what presence tells, though any two records are nearer."""
+    rules = ("presence: true, epsilon: 1", "between: everything, epsilon: 0.2")
+    target = policy("a: [x, y, z], b: [u, v]", *rules, more="known:\n  - {where: true, count: 10}\n")
+    own = policy("a: [x, y, z], b: [u, v]", *rules)
+    other = policy("a: [x, y, z], b: [u, v]", rules[0], "between: everything, epsilon: 0.3", name="q")
+    alone = told_by(tmp_path, target, [(own, Fraction(1))]).known
+    assert alone is not None and alone.by_class
+    both = told_by(tmp_path, target, [(own, Fraction(1, 2)), (other, Fraction(1, 2))])
+    assert both.known is not None and both.of_presence is not None
+    assert both.known.two >= 2 * both.of_presence
+    assert (both.known.separate or math.inf) >= both.known.two

@@ -187,12 +187,76 @@ def test_check_says_a_period_a_week_and_a_life():
     for periods, distance in spans.items():
         assert periods <= distance <= periods * (1 + Fraction(1, 2**30))
     said = "\n".join(review.lines())
-    assert "whatever one person's rows of one day say, and whether there are any" in said
-    assert "the same of any 7 days in a row" in said
-    assert "the same of a life, all 14 days" in said
+    assert "whatever one row of one day says, and whether it is there" in said
+    assert "the same of one row in each of any 7 days in a row" in said
+    assert "the same of a life, one row in each of all 14 days" in said
     assert review.as_dict()["time"]["spans"][1]["periods"] == 7
     assert "two years' plans" not in said
     assert "two years' plans" in "\n".join(policy().review().lines())
+
+
+NO_END = "two plans tell as much each"
+SHARED = "both together tell no more than these rules say"
+LEFT_OUT = "is there or not, in this window's plan and in the next"
+
+
+@pytest.mark.parametrize(
+    ("moved", "time", "said"),
+    [
+        (MOVED, {}, {SHARED}),
+        ({"change": "loaded", "epsilon": 0.2}, {}, {NO_END}),
+        ({"change": "loaded", "within": "2 days", "epsilon": 0.2}, {}, {NO_END}),
+        ({"change": "loaded", "within": "2 days", "beyond": "linear", "epsilon": 0.2}, {}, {NO_END}),
+        (
+            {"change": ["ward", "loaded"], "together": True, "measure": "max", "per": "1 step", "epsilon": 1},
+            {},
+            {NO_END},
+        ),
+        (MOVED, {"before": False}, {LEFT_OUT}),
+        (MOVED, {"before": False, "after": False}, {LEFT_OUT}),
+    ],
+)
+def test_two_plans_share_no_more_of_a_move_over_an_end_than_is_said(moved, time, said):
+    """Only steps of ``per`` rules are taken at less at an end: any other rule counts there in full, in both plans."""
+    ranks = {"range": [0, 1], "step": 1} if "measure" in moved else ["a", "b"]
+    made = policy({**DAY, **time}, (moved,), privacy="pure", universe={"attributes": {"ward": ranks}})
+    lines = "\n".join(made.review().lines())
+    assert {one for one in (SHARED, NO_END, LEFT_OUT) if one in lines} == said
+    if said == {SHARED} or (said == {NO_END} and "measure" not in moved):
+        over, inside = made.metric.distance(14, 15), made.metric.distance(1, 2)
+        assert (2 * over <= inside * (1 + 1e-12)) == (said == {SHARED})
+
+
+def test_nothing_is_said_to_tell_less_than_presence():
+    """A rule about all pairs says nothing of absence, and an attribute without a rule leaves nothing but it."""
+    made = Policy.from_dict(
+        {
+            "policy": "p",
+            "universe": {"attributes": {"a": ["b", "c"]}},
+            "time": DAY,
+            "rules": [{"presence": True, "epsilon": 1}, {"between": "everything", "epsilon": 0.2}],
+        }
+    )
+    assert float(made.metric.distance(3, made.universe.absent)) == 1
+    assert made.review().time.spans[0].distance >= 1
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        {"from": "9999-12-01", "to": "9999-12-31"},
+        {"from": "2027-01-01", "to": "9999-12-31", "every": "year", "after": False},
+        {"from": "0001-01-01", "to": "0001-01-14"},
+    ],
+)
+def test_a_window_leaves_a_day_of_the_calendar_at_both_ends(days):
+    with pytest.raises(dx.errors.PolicyError, match=r"DX190: .*days before and after it"):
+        policy({**DAY, **days}, rules=())
+
+
+def test_a_moment_that_no_calendar_has_there_has_no_period():
+    time = policy({**DAY, "zone": "Pacific/Kiritimati"}).time
+    assert time.period_of(datetime.max.replace(tzinfo=UTC)) is None
 
 
 def test_two_records_of_one_day_may_be_farther_than_presence():

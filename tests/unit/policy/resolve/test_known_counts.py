@@ -193,3 +193,43 @@ def test_of_very_many_records_bounds_are_by_attribute():
     assert (found.informed.two, found.informed.separate) == (4.0, 6.0)
     pair = found.explain({"region": "north"}, {"region": "south"}).known
     assert (pair.two, pair.separate) == (4.0, 6.0)
+
+
+@pytest.mark.parametrize("known", ["  - {where: a == 'v1', count: 30}\n", "  - totals: a\n  - totals: b\n"])
+def test_of_many_listed_records_absence_is_as_far_as_presence_says(known, tmp_path):
+    """A rule about all pairs is not about absence; whoever may be absent is as far from others as of few records."""
+    found = []
+    for count in (40, 1100):
+        listed = "".join(f"v{row % 4},u{row // 4}\n" for row in range(1, count))
+        (tmp_path / "records.csv").write_text(f"a,b\n{listed}")
+        rules = "  - {presence: true, epsilon: 1}\n  - {between: everything, epsilon: 0.2}\n"
+        text = f"policy: p\nuniverse: {{table: records.csv}}\nrules:\n{rules}known:\n{known}"
+        found.append(parse_policy(text, folder=tmp_path).informed)
+    assert found[0].two > 1
+    assert found[1].two >= found[0].two
+    assert (found[1].separate or 0) >= (found[0].separate or 0)
+
+
+def test_two_records_are_explained_where_all_possible_ones_are_counted_together():
+    made = Policy.from_dict(
+        {
+            "policy": "p",
+            "universe": {"attributes": {"age": {"range": [0, 1999], "step": 1}, "ill": ["no", "yes"]}},
+            "rules": [{"change": "age", "per": "10 steps", "epsilon": 1}, {"change": "ill", "epsilon": 1}],
+            "known": [{"where": "age >= 6", "count": 0}, {"where": "age < 5", "count": 0}],
+        }
+    )
+    explained = made.explain({"ill": "no"}, {"ill": "yes"})
+    assert explained.known.together
+
+
+@pytest.mark.parametrize("where", ["age > 60", "age <= 60", "age == 60", "age in [60, 70]", "60 < age"])
+def test_a_count_that_cuts_a_value_is_of_no_classes(where):
+    """Who is 65 has the value 60, and is counted there or not: no class of values has that many."""
+    with pytest.raises(PolicyError, match="DX202: this condition cuts values of 'age'"):
+        policy(f"  - {{where: '{where}', count: 0}}\n")
+
+
+def test_a_count_of_whole_values_is_one_of_classes():
+    assert policy("  - {where: 'age >= 60 and not age >= 80', count: 3}\n").informed.classes == 2
+    assert policy("  - {where: \"region == 'north'\", count: 3}\n").informed.classes == 2
