@@ -53,7 +53,8 @@ const over = (top, share, below) => {
   const [one, other] = [number(top), number(below)];
   return 'rgb(' + [0, 1, 2].map(k => share * one[k] + (1 - share) * other[k]).join(',') + ')';
 };
-const ground = getComputedStyle(document.body).backgroundColor;
+const painted = getComputedStyle(document.body).backgroundColor;
+const ground = painted === 'rgba(0, 0, 0, 0)' ? 'rgb(255, 255, 255)' : painted;
 for (const picture of document.querySelectorAll('svg.scene')) {
   if (!picture.getBoundingClientRect().width) continue;
   const areas = [...picture.querySelectorAll('path.area')];

@@ -130,7 +130,8 @@ def test_what_notebooks_show_is_sound(browser, tmp_path):
 
 JUPYTER = Path(sys.prefix) / "share" / "jupyter" / "nbconvert" / "templates" / "lab" / "static"
 OF_LAB = (
-    "const of = one => { const look = getComputedStyle(one); return [look.fontSize, look.lineHeight, look.textAlign.replace('start', 'left'), "
+    "const of = one => { const look = getComputedStyle(one); const side = look.textAlign.replace('start', 'left'); "
+    "return [look.fontSize, look.lineHeight, side, "
     "look.verticalAlign, look.marginTop, look.paddingTop, look.tableLayout].join(' '); }; "
     "return [...document.querySelectorAll('.dxgeom h1, .dxgeom h2, .dxgeom h3, .dxgeom p, .dxgeom dt, .dxgeom dd, "
     ".dxgeom table, .dxgeom th, .dxgeom td')].map(of)"
