@@ -20,6 +20,7 @@ import pytest
 
 import dxgeom as dx
 from dxgeom.errors import LedgerError, NotDue, UnsupportedCombination
+from dxgeom.ledger import chronicle
 from dxgeom.ledger.ledger import Ledger, ledger_of
 from dxgeom.planner.instalments import telling
 from dxgeom.planner.instalments.keys import make_key, read_keys, with_new_key
@@ -407,3 +408,59 @@ def test_answers_need_no_table(plan: Any, ledger: str, key: Path) -> None:
     sealed = [opened(window, one, read_keys(key)) for one in schedule.periods]
     for place in range(PERIODS):
         assert answers_of(schedule, place, sealed[: place + 1], Fraction(1)) == released[place].exact_values
+
+
+def test_a_ledger_that_another_process_goes_on_with_is_not_behind(
+    plan: Any, ledger: str, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one seals, answers and remembers, after this one looked at the ledger and before it has the key."""
+    plan.open(ledger, along="day", spend=1)
+    how = {"along": "day", "key": key, "ledger": ledger, "period": names_of(plan)[0]}
+    others: list[Any] = []
+
+    def read(*where: Any) -> Any:
+        monkeypatch.setattr(telling, "read_keys", read_keys)
+        monkeypatch.setattr(chronicle, "_VERIFIED", {})  # as another process has it
+        others.append(plan.release_period(counts(20), **how))
+        return read_keys(*where)
+
+    monkeypatch.setattr(telling, "read_keys", read)
+    assert plan.release_period(counts(21), **how).exact_values == others[0].exact_values
+
+
+@pytest.mark.parametrize("rest", [b"", b"\xff"])
+def test_what_is_remembered_may_end_within_a_line(plan: Any, ledger: str, key: Path, rest: bytes) -> None:
+    plan.open(ledger, along="day", spend=1)
+    first, second, third, _ = names_of(plan)
+    how = {"along": "day", "key": key}
+    plan.release_period(counts(22), period=first, ledger=ledger, **how)
+    seen = key.with_name("key.seen")
+    seen.write_bytes(seen.read_bytes()[:-9] + rest)
+    copy = str(Path(ledger).with_name("copy.db"))
+    shutil.copy(ledger, copy)
+    plan.release_period(counts(22), period=second, ledger=ledger, **how)
+    with pytest.raises(LedgerError, match="is behind"):
+        plan.release_period("no such table", period=second, ledger=copy, **how)
+    plan.release_period(counts(22), period=third, ledger=ledger, **how)
+
+
+def test_an_older_copy_of_a_ledger_is_not_closed_anew(plan: Any, ledger: str, key: Path) -> None:
+    """Its new seals would be remembered, and then the newer ledger would be behind."""
+    plan.open(ledger, along="day", spend=1)
+    first, second, third, _ = names_of(plan)
+    how = {"along": "day", "key": key}
+    plan.release_period(counts(23), period=first, ledger=ledger, **how)
+    copy = str(Path(ledger).with_name("copy.db"))
+    shutil.copy(ledger, copy)
+    plan.release_period(counts(23), period=second, ledger=ledger, **how)
+    keys = with_new_key(read_keys(key))
+    with pytest.raises(LedgerError, match="is behind"):
+        seal_again(plan, copy, "day", keys)
+    plan.release_period(counts(23), period=third, ledger=ledger, **how)
+
+
+def test_a_key_beside_a_ledger_that_is_open_is_refused_too(plan: Any, ledger: str) -> None:
+    plan.open(ledger, along="day", spend=1)
+    beside = make_key(Path(ledger).with_name("key")).file
+    with ledger_of(ledger, plan.mechanism.account) as book, pytest.raises(LedgerError, match="the ledger's folder"):
+        plan.release_period(counts(24), period=names_of(plan)[0], along="day", key=beside, ledger=book)
