@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import hmac
 import json
@@ -9,7 +10,7 @@ import math
 import shutil
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from dxgeom.errors import LedgerError, NotDue, UnsupportedCombination
 from dxgeom.ledger import chronicle
 from dxgeom.ledger.ledger import Ledger, ledger_of
 from dxgeom.planner.instalments import telling
+from dxgeom.planner.instalments.instalment import stored_instalment
 from dxgeom.planner.instalments.keys import make_key, read_keys, with_new_key
 from dxgeom.planner.instalments.schedule import schedule_of
 from dxgeom.planner.instalments.sealing import opened
@@ -464,3 +466,20 @@ def test_a_key_beside_a_ledger_that_is_open_is_refused_too(plan: Any, ledger: st
     beside = make_key(Path(ledger).with_name("key")).file
     with ledger_of(ledger, plan.mechanism.account) as book, pytest.raises(LedgerError, match="the ledger's folder"):
         plan.release_period(counts(24), period=names_of(plan)[0], along="day", key=beside, ledger=book)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"answers": [{"name": "x", "exact": "1/0"}]}', '{"answers": [3]}'])
+def test_an_answer_that_is_none_is_refused(plan: Any, ledger: str, key: Path, text: str) -> None:
+    plan.open(ledger, along="day", spend=1)
+    first, how = names_of(plan)[0], {"along": "day", "key": key, "ledger": ledger}
+    found = plan.release_period(counts(25), period=first, **how)
+    assert found.as_dict()["plan_fingerprint"] == plan.fingerprint
+    window = window_of(plan, ledger)
+    forged = dataclasses.replace(window.answers[first], text=text)
+    with pytest.raises(LedgerError, match="is no answer"):
+        stored_instalment(schedule_of(plan, "day"), window, forged, repeated=True)
+
+
+def test_the_last_day_that_there_is_ends_too(plan: Any) -> None:
+    schedule = schedule_of(plan, "day")
+    assert dataclasses.replace(schedule, periods=("9999-12-30", "9999-12-31")).ends(1) == date.max
