@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.gaussian.ordered_axes import in_order
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.containment import load_of_changes
@@ -24,6 +24,7 @@ from dxgeom.planner.releases.reading import read
 
 NEVER: Final = np.iinfo(np.int64).max
 """Stands for the period of what no answer takes."""
+_MOST_COUNTED: Final = 2**62
 _MOST_SHIFTS: Final = 512
 
 
@@ -207,6 +208,9 @@ class TotalsForm(InstalmentForm):
     def sums_of(self, place: int, data: Any, spend: Fraction, reading: TableReading) -> tuple[int, ...]:
         (which,) = (number for number, one in enumerate(self.mechanism.queries.attribute_sets) if one)
         own = int(read(self.mechanism, data, *reading).data.cells[which][place])
+        most = _MOST_COUNTED // len(self.carried)
+        if own > most:  # before it is sealed: a total of all periods stays an integer of 64 bits
+            raise TooLarge(f"at most {most:,} records are counted in one of {len(self.carried):,} periods, found more")
         self._checked([0] * place + [own], spend)
         return (own,)
 

@@ -86,7 +86,7 @@ class Instalment:
             "spent_on_all_periods": str(self.spent),
             "time": self.time,
             "policy": {"title": account.policy_name, "fingerprint": account.policy_fingerprint},
-            "plan_fingerprint": schedule.plan.fingerprint,
+            "plan_fingerprint": schedule.plan_fingerprint,
             "ledger": {"entry": self.entry, "seal": self.seal},
             **({"repeated": True} if self.repeated else {}),
         }
@@ -105,12 +105,14 @@ def stored_text(period: str, names: Sequence[str], values: Sequence[Fraction]) -
 
 
 def stored_instalment(schedule: Schedule, window: Window, step: InstalmentStep, *, repeated: bool) -> Instalment:
-    """The answers as they were stored. Raises: LedgerError where they are of other queries."""
-    document = json.loads(step.text)
-    names = tuple(one["name"] for one in document["answers"])
+    """The answers as they were stored. Raises: LedgerError where they are of other queries, or none."""
+    try:
+        answers = json.loads(step.text)["answers"]
+        names, values = tuple(one["name"] for one in answers), tuple(Fraction(one["exact"]) for one in answers)
+    except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
+        raise LedgerError(f"what the ledger holds of period '{step.period}' is no answer; nothing was read") from error
     if names != schedule.names_in(schedule.periods.index(step.period)):
         raise LedgerError(f"what the ledger holds of period '{step.period}' answers other queries than this plan")
-    values = tuple(Fraction(one["exact"]) for one in document["answers"])
     entry = window.entry
     return Instalment(
         step.period, names, values, entry.spend, entry.number, step.seal, step.time_utc, repeated, schedule

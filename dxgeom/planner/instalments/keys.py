@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,17 +54,23 @@ class Keys:
         """The key that seals call so, None where it is not here."""
         return next((key for key in (self.current, *self.earlier) if name_of(key) == name), None)
 
-    def require_not_behind(self, window: Window) -> None:
-        """Refuse a ledger that lacks what was sealed with this key already: an older copy, or one of two that both went
-        on. Raises: LedgerError."""
-        own = [line.split() for line in self._remembered() if line.startswith(window.entry.seal)]
-        if any(len(line) == 2 and line[1] not in window.written for line in own):
+    def not_behind(self, read: Callable[[], Window]) -> Window:
+        """What a ledger has; refused where it lacks what was sealed with this key already: an older copy, or one of two
+        that both went on. Raises: LedgerError."""
+        # First what is remembered, then the ledger: who writes meanwhile writes them the other way round.
+        remembered = self._remembered()
+        window = read()
+        size = len(window.entry.seal)
+        own = (line[size:].split() for line in remembered if line.startswith(window.entry.seal))
+        # A line whose writer was ended is cut short.
+        if any(len(seals) == 1 and len(seals[0]) == size and seals[0] not in window.written for seals in own):
             raise LedgerError(
                 "this ledger is behind: it lacks periods that were sealed with this key, so it is an older copy, or "
                 "one that another went on from. Go on with the newer one. Where that is lost for good, remove "
                 f"'{self._seen}'; all from here on is then released a second time, which is up to 1.42 times the "
                 "promise of a Gaussian plan, and twice that of another. Nothing was read"
             )
+        return window
 
     def remember(self, window: Window) -> None:
         """Note what the ledger has, beside the key; where that cannot be written nothing is noted."""
@@ -72,7 +79,7 @@ class Keys:
         with suppress(OSError):
             file = os.open(self._seen, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
-                os.write(file, "".join(f"{line}\n" for line in lines).encode())
+                os.write(file, "".join(f"\n{line}\n" for line in lines).encode())
             finally:
                 os.close(file)
 
@@ -82,7 +89,7 @@ class Keys:
 
     def _remembered(self) -> list[str]:
         try:
-            return self._seen.read_text().splitlines()
+            return self._seen.read_text("ascii", "replace").splitlines()
         except OSError:
             return []
 

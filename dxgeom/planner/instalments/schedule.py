@@ -28,12 +28,14 @@ MOST_SUMS: Final = 1 << 21
 class Schedule:
     """A plan, with noise in the order of its periods.
 
-    ``plan``: the one that is released; ``along``: the attribute whose values are the ``periods``, by names in order.
+    ``plan``: the one that is released; ``plan_fingerprint``: of the one that was opened, as the ledger has it;
+    ``along``: the attribute whose values are the ``periods``, by names in order.
     ``coordinates`` (m,): the period in which each coordinate of the noise is first released, ``numbers`` (n,): and each
     independent number; whatever is released never has the largest integer.
     """
 
     plan: Plan
+    plan_fingerprint: str
     along: str
     periods: tuple[str, ...]
     form: InstalmentForm
@@ -56,7 +58,8 @@ class Schedule:
             return None
         if place + 1 < len(days):
             return days[place + 1]
-        return days[place] + (days[place] - days[place - 1] if place else timedelta(days=1))
+        length = days[place] - days[place - 1] if place else timedelta(days=1)
+        return days[place] + length if date.max - days[place] >= length else date.max
 
 
 def time_of(plan: Plan) -> str | None:
@@ -101,7 +104,7 @@ def schedule_of(plan: Plan, along: str) -> Schedule:
     form = _in_order(form, coordinates)
     numbers = _first_told(form.law.dependence, coordinates)
     released = plan if form.mechanism is mechanism else replace(plan, mechanism=form.mechanism)
-    return Schedule(released, along, periods, form, coordinates, numbers)
+    return Schedule(released, plan.fingerprint, along, periods, form, coordinates, numbers)
 
 
 def _form(mechanism: Any, axis: int, periods: int) -> InstalmentForm:

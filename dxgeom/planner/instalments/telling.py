@@ -111,8 +111,8 @@ def tell(
         if period in window.answers:
             return stored_instalment(schedule, window, window.answers[period], repeated=True)
         _require_open(window)
-        keys = read_keys(place_of_key(key), None if isinstance(ledger, Ledger) else ledger)
-        keys.require_not_behind(window)
+        keys = read_keys(place_of_key(key), ledger.file if isinstance(ledger, Ledger) else ledger)
+        window = keys.not_behind(lambda: _window(book, plan, schedule))
         before = [opened(window, one, keys) for one in schedule.periods[:place] if one in window.seals]
         if period not in window.seals:
             _require_turn(schedule, window, place)
@@ -167,11 +167,11 @@ def close_plan(plan: Plan, ledger: str | Path | Ledger, along: str | None) -> Cl
 def seal_again(plan: Plan, ledger: str | Path | Ledger, along: str | None, keys: Keys) -> int:
     """Close all seals of an opened plan with the current key, as far as they are not; how many were closed so.
 
-    Raises: NotDue for a plan that is not open; LedgerError without an earlier key that is needed.
+    Raises: NotDue for a plan that is not open; LedgerError for an older copy, or without an earlier key.
     """
     schedule, again = _schedule(plan, along), 0
     with ledger_of(ledger, schedule.form.mechanism.account) as book:
-        window = _window(book, plan, schedule)
+        window = keys.not_behind(lambda: _window(book, plan, schedule))
         _require_open(window)
         for period in [*window.seals]:
             window = _window(book, plan, schedule)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import hmac
 import json
@@ -9,7 +10,7 @@ import math
 import shutil
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,11 @@ import pyarrow as pa
 import pytest
 
 import dxgeom as dx
-from dxgeom.errors import LedgerError, NotDue, UnsupportedCombination
+from dxgeom.errors import LedgerError, NotDue, TooLarge, UnsupportedCombination
+from dxgeom.ledger import chronicle
 from dxgeom.ledger.ledger import Ledger, ledger_of
 from dxgeom.planner.instalments import telling
+from dxgeom.planner.instalments.instalment import stored_instalment
 from dxgeom.planner.instalments.keys import make_key, read_keys, with_new_key
 from dxgeom.planner.instalments.schedule import schedule_of
 from dxgeom.planner.instalments.sealing import opened
@@ -430,3 +433,88 @@ def test_periods_of_a_policys_time_are_released_without_naming_it(ledger: str, k
     assert [len(one.names) for one in released] == [0, 1, 1]
     truths = [3, 4]
     assert [abs(one.values[0] - truth) < 12 * one.rmse[0] for one, truth in zip(released[1:], truths, strict=True)]
+
+
+def test_a_ledger_that_another_process_goes_on_with_is_not_behind(
+    plan: Any, ledger: str, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one seals, answers and remembers, after this one looked at the ledger and before it has the key."""
+    plan.open(ledger, along="day", spend=1)
+    how = {"along": "day", "key": key, "ledger": ledger, "period": names_of(plan)[0]}
+    others: list[Any] = []
+
+    def read(*where: Any) -> Any:
+        monkeypatch.setattr(telling, "read_keys", read_keys)
+        monkeypatch.setattr(chronicle, "_VERIFIED", {})  # as another process has it
+        others.append(plan.release_period(counts(20), **how))
+        return read_keys(*where)
+
+    monkeypatch.setattr(telling, "read_keys", read)
+    assert plan.release_period(counts(21), **how).exact_values == others[0].exact_values
+
+
+@pytest.mark.parametrize("rest", [b"", b"\xff"])
+def test_what_is_remembered_may_end_within_a_line(plan: Any, ledger: str, key: Path, rest: bytes) -> None:
+    plan.open(ledger, along="day", spend=1)
+    first, second, third, _ = names_of(plan)
+    how = {"along": "day", "key": key}
+    plan.release_period(counts(22), period=first, ledger=ledger, **how)
+    seen = key.with_name("key.seen")
+    seen.write_bytes(seen.read_bytes()[:-9] + rest)
+    copy = str(Path(ledger).with_name("copy.db"))
+    shutil.copy(ledger, copy)
+    plan.release_period(counts(22), period=second, ledger=ledger, **how)
+    with pytest.raises(LedgerError, match="is behind"):
+        plan.release_period("no such table", period=second, ledger=copy, **how)
+    plan.release_period(counts(22), period=third, ledger=ledger, **how)
+
+
+def test_an_older_copy_of_a_ledger_is_not_closed_anew(plan: Any, ledger: str, key: Path) -> None:
+    """Its new seals would be remembered, and then the newer ledger would be behind."""
+    plan.open(ledger, along="day", spend=1)
+    first, second, third, _ = names_of(plan)
+    how = {"along": "day", "key": key}
+    plan.release_period(counts(23), period=first, ledger=ledger, **how)
+    copy = str(Path(ledger).with_name("copy.db"))
+    shutil.copy(ledger, copy)
+    plan.release_period(counts(23), period=second, ledger=ledger, **how)
+    keys = with_new_key(read_keys(key))
+    with pytest.raises(LedgerError, match="is behind"):
+        seal_again(plan, copy, "day", keys)
+    plan.release_period(counts(23), period=third, ledger=ledger, **how)
+
+
+def test_a_key_beside_a_ledger_that_is_open_is_refused_too(plan: Any, ledger: str) -> None:
+    plan.open(ledger, along="day", spend=1)
+    beside = make_key(Path(ledger).with_name("key")).file
+    with ledger_of(ledger, plan.mechanism.account) as book, pytest.raises(LedgerError, match="the ledger's folder"):
+        plan.release_period(counts(24), period=names_of(plan)[0], along="day", key=beside, ledger=book)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"answers": [{"name": "x", "exact": "1/0"}]}', '{"answers": [3]}'])
+def test_an_answer_that_is_none_is_refused(plan: Any, ledger: str, key: Path, text: str) -> None:
+    plan.open(ledger, along="day", spend=1)
+    first, how = names_of(plan)[0], {"along": "day", "key": key, "ledger": ledger}
+    found = plan.release_period(counts(25), period=first, **how)
+    assert found.as_dict()["plan_fingerprint"] == plan.fingerprint
+    window = window_of(plan, ledger)
+    forged = dataclasses.replace(window.answers[first], text=text)
+    with pytest.raises(LedgerError, match="is no answer"):
+        stored_instalment(schedule_of(plan, "day"), window, forged, repeated=True)
+
+
+def test_the_last_day_that_there_is_ends_too(plan: Any) -> None:
+    schedule = schedule_of(plan, "day")
+    assert dataclasses.replace(schedule, periods=("9999-12-30", "9999-12-31")).ends(1) == date.max
+
+
+@pytest.mark.long
+def test_totals_that_would_not_fit_are_refused_before_they_are_sealed(ledger: str, key: Path) -> None:
+    plan = made("queries:\n - prefixes: day\n", mechanism="toeplitz-gaussian")
+    plan.open(ledger, along="day", spend=1)
+    many, few = (pa.table({"day": [0, 0], "ward": ["a", "b"], "n": [size, 3]}) for size in (2**61, 4))
+    said = {"period": names_of(plan)[0], "ledger": ledger, "along": "day", "key": key, "count_column": "n"}
+    with pytest.raises(TooLarge, match="in one of 4 periods"):
+        plan.release_period(many, **said)
+    released = plan.release_period(few, **said)
+    assert not released.repeated and abs(released.values[0] - 7) < 12 * released.rmse[0]

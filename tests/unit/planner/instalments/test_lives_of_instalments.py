@@ -26,7 +26,7 @@ from dxgeom.planner.instalments.telling import answers_of
 
 pytest.importorskip("cryptography")
 
-LIVES = int(os.environ.get("DXGEOM_LIVES", "200"))
+LIVES = int(os.environ.get("DXGEOM_LIVES", "40"))
 POLICY = """
 policy: visits
 privacy: concentrated
