@@ -197,7 +197,7 @@ class EdgeVerdict:
         """Why two of the names are as far apart as they are: a shortest path between them. Raises: WrongArgument."""
         place = {name: number for number, name in enumerate(self.names)}
         for name in (first, second):
-            if name not in place:
+            if not isinstance(name, str | int) or name not in place:
                 raise WrongArgument(f"no edge names {name!r}: {did_you_mean(str(name), map(str, self.names))}")
         start, end = place[first], place[second]
         pairs = gathered(self.metric.metric.generating_pairs(), MOST_OF_A_GRAPH, "more edges than are searched")

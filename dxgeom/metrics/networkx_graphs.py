@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -49,14 +50,19 @@ def graph_of_metric(
 
 
 def edges_of_graph(graph: Any) -> list[tuple[Any, Any, Any]]:
-    """(from, to, weight) of each edge. Raises: WrongArgument for directed graphs and edges without a weight."""
+    """(from, to, weight) of each edge; a node without one is at ∞ from another.
+
+    Raises: WrongArgument for directed graphs and edges without a weight.
+    """
     if graph.is_directed():
         raise WrongArgument("distances have no direction: hand over graph.to_undirected()")
     edges = list(graph.edges(data=WEIGHT))
     bare = next((edge[:2] for edge in edges if edge[2] is None), None)
     if bare is not None:
         raise WrongArgument(f"each edge of a graph says its distance as 'weight'; the one between {bare} does not")
-    return edges
+    named = {end for edge in edges for end in edge[:2]}
+    alone = [node for node in graph.nodes if node not in named]
+    return edges + [(node, edges[0][0], math.inf) for node in alone if edges]
 
 
 def is_networkx(thing: object) -> bool:

@@ -96,6 +96,12 @@ def test_what_a_graph_makes_of_a_metric_comes_back():
     again = dx.verify_edges(metric.to_networkx()).metric
     indices = np.arange(metric.size)
     assert np.allclose(again.distance(indices[:, None], indices), metric.distance(indices[:, None], indices))
+    alone = nx.Graph([("a", "b", {"weight": 1})])
+    alone.add_node("c")
+    found = dx.verify_edges(alone)
+    assert (found.names, found.components, found.explain("a", "c").distance) == (("a", "b", "c"), 2, np.inf)
+    with pytest.raises(WrongArgument, match="no edge names"):
+        found.explain(["a"], "b")
 
 
 def test_graphs_that_say_no_distance_are_refused():
