@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
+from dxgeom.arguments import NUMBER, require
 from dxgeom.document.scene import DOTS_PER_INCH
 from dxgeom.errors import UnsupportedCombination, file_errors
 from dxgeom.numeric.optional_library import optional_library
@@ -128,7 +130,7 @@ def _without_pictures(document: Document) -> Document:
 def _in_notebook(thing: object, what: str) -> Any:
     """The function that is named after its class; None where there is none."""
     name = name_of(thing, _BRIEFS).lower()
-    return getattr(import_module("dxgeom.report.notebook"), f"{name}{what}", None)
+    return getattr(import_module("dxgeom.report.notebook"), f"{name}{what}", None) if name else None
 
 
 def plotted(thing: object, about: tuple[str, ...], axes: Any) -> Any:
@@ -174,6 +176,12 @@ def save(
     Raises: UnsupportedCombination for another ending, a font that is not there, sizes that make no sense, and where
     there is nothing to draw; MissingExtra without matplotlib; DataError where the file cannot be written.
     """
+    require(path, (str, os.PathLike), "path", "name the file, such as 'odds.svg'")
+    for one in about:
+        require(one, str, "about", "name an attribute, or answers, as plot() does")
+    require(font, (str, NoneType), "font", "name a family of this machine, or leave it out")
+    for size, what in ((font_size, "font_size"), (width, "width"), (height, "height")):
+        require(size, (*NUMBER, NoneType), what, "give a number, or leave it out")
     optional_library("matplotlib", "plots", "pictures are drawn")
     drawing, place = import_module("dxgeom.document.axes"), Path(path)
     wrong = [] if place.suffix.lower() in drawing.SHAPES else [f"a file that ends in {', '.join(drawing.SHAPES)}"]

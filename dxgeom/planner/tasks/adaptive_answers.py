@@ -22,6 +22,8 @@ from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 from dxgeom.wording.numbers import brief, counted
 
+MOST_RECORDS: Final = 10_000_000
+"""A noisy total may be far above that of the table."""
 _AT_ONCE: Final = 1 << 18
 """So many records are laid out at a time."""
 _MOST_TOLD: Final = 30
@@ -63,8 +65,8 @@ class AdaptiveAnswers(CellAnswers):
 
     @property
     def rows(self) -> int:
-        """How many synthetic records there are."""
-        return round(self.answer.model.total) if self.question.rows is None else self.question.rows
+        """How many synthetic records there are: as many as were asked for, or those of the model up to a limit."""
+        return min(round(self.answer.model.total), MOST_RECORDS) if self.question.rows is None else self.question.rows
 
     def counts(self, place: int) -> NDArray[np.float64]:
         return self.answer.tables[place]

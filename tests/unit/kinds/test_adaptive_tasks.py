@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -23,6 +24,7 @@ from dxgeom.numeric.json_text import compact_json
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.plan_files import differences, release_schema
 from dxgeom.planner.releases.stored_form import stored_bytes
+from dxgeom.planner.tasks import adaptive_answers
 from dxgeom.queries.schema import queries_schema
 
 POLICY = """policy: survey
@@ -192,13 +194,17 @@ def test_plans_differ_in_words(tmp_path):
 
 
 @pytest.mark.long
-def test_records_are_those_of_the_model_and_read_back(tmp_path):
+def test_records_are_those_of_the_model_and_read_back(tmp_path, monkeypatch):
     policy = policy_of()
     plan, release = released(policy, tmp_path / "l.db", rows=1000)
     answers = release["few"]
     frame = answers.records_to_pandas()
     assert (len(frame), list(frame)) == (1000, ["ward", "age", "pay"])
     assert answers.records_to_arrow().num_rows == 1000
+    model = replace(answers.question, rows=None)
+    assert replace(answers, question=model).rows == round(answers.answer.model.total)
+    monkeypatch.setattr(adaptive_answers, "MOST_RECORDS", 7)
+    assert replace(answers, question=model).rows == 7
     for name in ("a.csv", "a.parquet"):
         run("ledger", "show", tmp_path / "l.db", "--entry", 1, "--output", tmp_path / name)
         counts = histogram_of_table(tmp_path / name, policy.universe).counts

@@ -120,6 +120,16 @@ def test_what_cannot_be_saved_is_refused_and_nothing_is_written(things, tmp_path
         dx.report.save(things["Ledger"], tmp_path / "a.svg")
     with pytest.raises(dx.errors.DataError, match="written"):
         dx.report.save(things["Policy"], tmp_path / "none" / "a.svg")
+    for arguments, settings in (
+        ((things["Policy"], 3), {}),
+        ((things["Policy"], "b.svg", 3), {}),
+        ((things["Policy"], "b.svg"), {"font": 3}),
+        ((things["Policy"], "b.svg"), {"font_size": "9"}),
+        ((things["Policy"], "b.svg"), {"width": True}),
+        ((3, "b.svg"), {}),
+    ):
+        with pytest.raises(dx.errors.DxgeomError):
+            dx.report.save(*arguments, **settings)
     assert not list(tmp_path.iterdir())
 
 
