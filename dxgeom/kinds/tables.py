@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
 
 AIMS: Final = frozenset({"objective", "importance", "errors", "mechanism"})
+_NOTHING_LEFT: Final = 1.001
+"""A bound so near leaves nothing to a better one."""
 _WORST: Final = {"mse": "total MSE", "max": "worst MSE"}
 
 
@@ -112,7 +114,7 @@ class _NoiseInParts(PlanKind):
     def bound_in_words(self, plan: Plan) -> str:
         if not plan.lower_bound > 0:
             return super().bound_in_words(plan)
-        reason = self._decided(plan).left_out()
+        reason = self._decided(plan).left_out() if plan.gap > _NOTHING_LEFT else ""
         left_out = f"; a better bound was not sought: {reason}" if reason else ""
         return (
             f"no additive noise that stretches to every spend has a {_WORST[plan.objective]} below "

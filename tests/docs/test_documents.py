@@ -157,7 +157,7 @@ def test_the_commands_of_a_document_run(document, in_a_copy):
     Path("distances.csv").write_text("0,1,2\n1,0,1\n2,1,0\n")
     Path("mine.csv").write_text("age,ward\n34,A\n57,B\n")
     Path("roads.csv").write_text("from,to,distance\na,b,1\nb,c,2\n")
-    Path("patients.yaml").write_text(blocks(GUIDE / "tasks.md", "yaml")[2])
+    Path("patients.yaml").write_text(blocks(GUIDE / "tasks.md", "yaml")[3])
     Path("day.yaml").write_text(blocks(GUIDE / "secrets.md", "yaml")[0])
     for words in lines:
         result = CliRunner().invoke(app, words[1:])
@@ -246,8 +246,10 @@ def test_the_document_on_queries_plans_what_it_shows(capsys):
 
 
 def test_the_document_on_estimates_tells_their_worth(capsys):
-    (code,), (told, *_) = (blocks(ROOT / "docs" / "guide" / "estimates.md", which) for which in ("python", "text"))
-    exec(compile(code, "estimates.md", "exec"), {})
+    codes, (told, *_) = (blocks(ROOT / "docs" / "guide" / "estimates.md", which) for which in ("python", "text"))
+    names: dict[str, object] = {}
+    for code in codes:
+        exec(compile(code, "estimates.md", "exec"), names)
     assert capsys.readouterr().out == told
 
 
