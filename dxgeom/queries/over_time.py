@@ -20,7 +20,7 @@ from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.query_kind import BoxKind, By, QuerySyntax, Where, Word, condition_words, one_line
 from dxgeom.queries.weights import AskedQueries
 from dxgeom.universe.decimals import NotANumber
-from dxgeom.universe.periods import Every, PeriodAttribute, Periods
+from dxgeom.universe.periods import Every, PeriodAttribute, Periods, along_time
 from dxgeom.universe.weight_table import WeightTable, products, refuse_too_many
 from dxgeom.universe.wording import did_you_mean, shown
 from dxgeom.universe.workloads.groups import AnswerOrigin, Groups, GroupValues
@@ -110,12 +110,12 @@ class AlongTime(BoxKind, ABC):
     def _found(self, node: Mapping, value: Node, columns: ColumnReader) -> tuple[list[Named], Spans] | None:
         """The names, what each is about, and the boxes; those of one group after each other."""
         universe = columns.universe
-        axis = next((k for k, one in enumerate(universe.attributes) if isinstance(one, PeriodAttribute)), None)
-        if axis is None:
+        time = along_time(universe.attributes)
+        if time is None:
             columns.note("DX211", value.span, _NO_TIME, _STATE_ONE)
             return None
-        attribute = universe.attributes[axis]
-        runs = self.runs(value, attribute, columns) if isinstance(attribute, PeriodAttribute) else None
+        axis, attribute = time
+        runs = self.runs(value, attribute, columns)
         groups = self._groups(node, axis, columns)
         if runs is None or groups is None:
             return None

@@ -185,3 +185,8 @@ class PeriodAttribute(Attribute):
             return OUTSIDE
         code = self.periods.place_of(day) + self.before
         return code if 0 <= code < self.size else OUTSIDE
+
+
+def along_time(attributes: Sequence[Attribute]) -> tuple[int, PeriodAttribute] | None:
+    """The attribute of a policy's time, and its place; None where it states none."""
+    return next(((place, one) for place, one in enumerate(attributes) if isinstance(one, PeriodAttribute)), None)

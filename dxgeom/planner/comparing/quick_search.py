@@ -77,9 +77,7 @@ class QuickSearch:
         title = self.shared.objective.title
         if name == "gaussian":
             self._require_worth_a_covariance(built, least)
-        dear = not _IN_PARTS.isdisjoint(built) and WORK_OF[name](self._sizes) > _CEILING
-        shared = not _SHARED.isdisjoint(built) and not self._differences
-        if name in _SCALED and (dear or (shared and name == "laplace")):
+        if name in _SCALED and self._scales_take_long(name, built):
             raise TooLarge("scales for so many answers take longer than a quick plan may, beside noise that they share")
         if name == "laplace" and self._laplace_floor > least:
             raise TooLarge(f"it has at least {self._laplace_floor / least:.3g} times the least {title} found")
@@ -94,6 +92,12 @@ class QuickSearch:
             work = EFFORT.work + _TURNS * self._differences * space.dimension**2
             if work > _CEILING and self._glimpsed > _PROMISING * least:
                 raise TooLarge(f"its search would begin at {self._glimpsed / least:.3g} times the least {title} found")
+
+    def _scales_take_long(self, name: str, built: Collection[str]) -> bool:
+        """Whether they do, and there is noise in parts in their place."""
+        if not _IN_PARTS.isdisjoint(built) and WORK_OF[name](self._sizes) > _CEILING:
+            return True
+        return name == "laplace" and not _SHARED.isdisjoint(built) and not self._differences
 
     def _require_worth_a_covariance(self, built: Collection[str], least: float) -> None:
         """Raises: TooLarge where noise in running totals, or along bases, leaves little to be found."""
@@ -115,9 +119,10 @@ class QuickSearch:
     @property
     def order(self) -> tuple[str, ...]:
         """In which candidates are built: boxes before what is sought in many dimensions."""
-        boxes = names(Kind.BOXES) if self._sizes.answers > _MANY else ()
-        place = QUICK.index(SOUGHT[0])
-        return (*(name for name in QUICK[:place] if name not in boxes), *boxes, *QUICK[place:])
+        if self._sizes.answers <= _MANY:
+            return QUICK
+        boxes, place = names(Kind.BOXES), QUICK.index(SOUGHT[0])
+        return (*QUICK[:place], *boxes, *(name for name in QUICK[place:] if name not in boxes))
 
     @cached_property
     def _sizes(self) -> Sizes:

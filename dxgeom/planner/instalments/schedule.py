@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
 from dxgeom.planner.instalments.forms import NEVER, InstalmentForm, ListedForm, TotalsForm, refused
-from dxgeom.universe.periods import PeriodAttribute
+from dxgeom.universe.periods import along_time
 
 if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
@@ -65,7 +65,8 @@ class Schedule:
 def time_of(plan: Plan) -> str | None:
     """The attribute of the policy's own time; None where it states none."""
     attributes = () if plan.metric.universe is None else plan.metric.universe.attributes
-    return next((one.name for one in attributes if isinstance(one, PeriodAttribute)), None)
+    found = along_time(attributes)
+    return None if found is None else found[1].name
 
 
 def schedule_of(plan: Plan, along: str) -> Schedule:
