@@ -96,6 +96,9 @@ def mechanism_of(text: str) -> str:
 
     Raises: typer.BadParameter.
     """
+    from dxgeom.cli.planning import leave_unloaded
+
+    leave_unloaded()  # options are read before a command begins, and names of noise load SciPy
     from dxgeom.planner.options import AUTO
 
     if text == AUTO:
