@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from dxgeom.cli.options import TableFormat
-from dxgeom.cli.planning import leave_unloaded
+from dxgeom.cli.options import TableFormat, leave_unloaded
 from dxgeom.cli.terminal import begun_file, json_lines, print_json, print_lines, refusals
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import brief

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from fractions import Fraction
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast, final
 
@@ -91,13 +92,34 @@ def errors_of(texts: list[str] | None) -> dict[str, str] | None:
     return {name.strip(): error.strip() for name, _, error in parts} or None
 
 
+_UNUSED: Final = ("f2py", "polynomial", "testing")
+"""Parts of NumPy that no command uses, and SciPy names; they load ``unittest``, ``pydoc`` and ``argparse`` as well."""
+
+
+def leave_unloaded() -> None:
+    """Before SciPy is loaded: it takes every name of NumPy, and a third of its own start is the loading of these.
+
+    Whoever uses one has it all the same, by :class:`importlib.util.LazyLoader`. Only for the process of a command,
+    which is nobody else's.
+    """
+    import numpy as np  # slow to load, and help needs none
+
+    for part in _UNUSED:
+        name = f"numpy.{part}"
+        spec = None if name in sys.modules else find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+            module = module_from_spec(spec)
+            sys.modules[name] = module
+            spec.loader.exec_module(module)
+            setattr(np, part, module)
+
+
 def mechanism_of(text: str) -> str:
     """The name of a mechanism that can be asked for.
 
     Raises: typer.BadParameter.
     """
-    from dxgeom.cli.planning import leave_unloaded
-
     leave_unloaded()  # options are read before a command begins, and names of noise load SciPy
     from dxgeom.planner.options import AUTO
 

@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import typer
 
-from dxgeom.cli.options import ObjectiveChoice
+from dxgeom.cli.options import ObjectiveChoice, leave_unloaded
 from dxgeom.cli.terminal import print_error, print_warnings
 from dxgeom.errors import UnsupportedCombination
 
@@ -35,8 +33,6 @@ _DECIDED = {
     "dataset": None,
 }
 """The options that a plan file leaves no choice in, and what they are when they are left out."""
-_UNUSED: Final = ("f2py", "polynomial", "testing")
-"""Parts of NumPy that no command uses, and SciPy names; they load ``unittest``, ``pydoc`` and ``argparse`` as well."""
 
 
 def planned(
@@ -163,20 +159,3 @@ def _progress() -> Iterator[Callable[[str], None] | None]:
 
     with Console(stderr=True).status("planning") as line:
         yield lambda what: line.update(f"planning: {what}")
-
-
-def leave_unloaded() -> None:
-    """Before SciPy is loaded: it takes every name of NumPy, and a third of its own start is the loading of these.
-
-    Whoever uses one has it all the same, by :class:`importlib.util.LazyLoader`. Only for the process of a command,
-    which is nobody else's.
-    """
-    for part in _UNUSED:
-        name = f"numpy.{part}"
-        spec = None if name in sys.modules else find_spec(name)
-        if spec is not None and spec.loader is not None:
-            spec.loader = LazyLoader(spec.loader)
-            module = module_from_spec(spec)
-            sys.modules[name] = module
-            spec.loader.exec_module(module)
-            setattr(np, part, module)
