@@ -7,6 +7,7 @@ import builtins
 import importlib
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,13 @@ MODULES = {"pycddlib-standalone": "cdd"}
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 
 
+@cache
 def asked_for() -> list[tuple[str, str, str]]:
     """Library, extra and task of each call of ``optional_library`` in the package; the library where it is literal."""
+    texts = (path.read_text(encoding="utf-8") for path in sorted((ROOT / "dxgeom").rglob("*.py")))
     found = []
-    for path in sorted((ROOT / "dxgeom").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for text in texts:
+        for node in ast.walk(ast.parse(text)) if "optional_library(" in text else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional_library":
                 name, extra, task = (one.value if isinstance(one, ast.Constant) else "" for one in node.args)
                 found.append((name, extra, task))
