@@ -169,7 +169,7 @@ def estimate_of_list(released: LinearAnswers, plan_fingerprint: str, wish: Estim
     """See :meth:`Release.estimate` and :meth:`Release.consistent`."""
     mechanism, names = released.mechanism, released.names
     # What holds for the answers asked for need not hold for those of changed queries.
-    lattice = mechanism.sensitivity.queries if mechanism.change is None else mechanism.change.unchanged
+    lattice = _asked(released) if mechanism.change is None else mechanism.change.unchanged
     require_few(len(names), wish)
     variances = tuple(_ten_bits(float(v)) for v in _weighed_by(released, wish))
     known = {_place(names, name): known_number(name, value) for name, value in wish.totals.items()}
@@ -189,7 +189,9 @@ def estimate_of_list(released: LinearAnswers, plan_fingerprint: str, wish: Estim
             estimated = _rounded(problem, nearest, whole)
         except NoSuchPointError as error:
             raise UnsupportedCombination(
-                "no answers satisfy all of this at once: correct the totals, or ask for less than integers"
+                "no answers satisfy all of this at once: correct the totals"
+                f"{' or the public numbers of the policy' if _is_public(released) else ''}, or ask for less than "
+                "integers"
             ) from error
         only_equations = None if bounded or wish.integers else [row for row, _ in problem.equations]
         moves = [after - before for after, before in zip(estimated, nearest, strict=True)]
@@ -200,6 +202,18 @@ def estimate_of_list(released: LinearAnswers, plan_fingerprint: str, wish: Estim
     done = (*done, *([given_away(_listed(hidden))] if hidden else []), errors.in_words)
     ends = _ends(released, lattice, low, high)
     return ListedEstimate(released, plan_fingerprint, tuple(estimated), variances, done, errors, ends)
+
+
+def _is_public(released: LinearAnswers) -> bool:
+    return released.mechanism.sensitivity.queries.public is not None
+
+
+def _asked(released: LinearAnswers) -> LatticeQueries:
+    """What was asked, where answers are not the same less public numbers."""
+    lattice, queries = released.mechanism.sensitivity.queries, released.queries
+    if lattice.public is None:
+        return lattice
+    return LatticeQueries(queries.names, queries.tables, queries.units, lattice.weight_errors, queries.records)
 
 
 def require_few(answers: int, wish: EstimateWish) -> None:
