@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, on_records_of, sensitivity_of
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.universe.public_counts import NONE
 from dxgeom.universe.public_shares import PublicNumbers, PublicPart, Shares, less_public
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.counts import Counts
@@ -45,6 +47,23 @@ def fits_of(metric: VerifiedMetric, queries: LinearQueries) -> list[Shares | Non
     from dxgeom.mechanisms.linear.public_centres import public_fits  # and a solver with it
 
     return [*public_fits(on_records_of(metric, queries), numbers, queries)] or [None]
+
+
+def follow_from_known(metric: VerifiedMetric, queries: LinearQueries) -> bool:
+    """Whether all answers follow from counts that the policy lists as public, with or without their numbers."""
+    known, universe = metric.known, metric.universe
+    if known is None or universe is None:
+        return False
+    from dxgeom.mechanisms.linear.public_centres import projection  # and a solver with it
+
+    counts = tuple(one if one.numbers is not None else replace(one, numbers=(0,) * one.sets) for one in known.counts)
+    return all(projection(metric, PublicNumbers(replace(known, counts=counts), universe), queries).implied)
+
+
+def everybody_is_counted(metric: VerifiedMetric) -> bool:
+    """Whether the number of all records follows from counts that the policy lists as public."""
+    known = metric.known
+    return known is not None and any(bool(np.all(one.cells != NONE)) for one in known.counts)
 
 
 def helped(metric: VerifiedMetric, queries: Counts) -> bool:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
-from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from dxgeom.numeric.arrays import distinct_rows
@@ -269,8 +268,10 @@ def _totals(system: _System) -> list[int | None]:
 def _check_dependent(numbered: Sequence[tuple[list[int], int]]) -> None:
     """Where sets of few counts add up to others of theirs, so do their numbers. Raises: Contradiction."""
     sets = [(members, number) for members, number in numbered if members]
-    if not 0 < len(sets) <= _MOST_COMPARED:
+    if not 1 < len(sets) <= _MOST_COMPARED:
         return
+    from flint import fmpz_mat  # which most policies do without
+
     inside = [set(members) for members, _ in sets]
     products = fmpz_mat([[len(one & other) for other in inside] for one in inside])
     vectors, count = products.nullspace()

@@ -33,6 +33,7 @@ from dxgeom.planner.estimates.exact_projection import (
     nearest_point,
 )
 from dxgeom.planner.estimates.many_answers import nearest_in_floats
+from dxgeom.planner.public_numbers import follow_from_known
 
 if TYPE_CHECKING:
     from dxgeom.universe.labels import PolicyLabels
@@ -199,9 +200,15 @@ def estimate_of_list(released: LinearAnswers, plan_fingerprint: str, wish: Estim
     errors = _errors(mechanism, released.spent, variances, only_equations, moves, by_loss=wish.by_loss)
     hidden = tuple(name for name in wish.totals if variances[names.index(name)] > 0)
     done = (*_sentences(released, estimated, implied, tuple(wish.totals), whole, rounded=bool(further)), *further)
-    done = (*done, *([given_away(_listed(hidden))] if hidden else []), errors.in_words)
+    done = (*done, *([given_away(_listed(hidden), listed=_known(released, hidden))] if hidden else []), errors.in_words)
     ends = _ends(released, lattice, low, high)
     return ListedEstimate(released, plan_fingerprint, tuple(estimated), variances, done, errors, ends)
+
+
+def _known(released: LinearAnswers, names: Sequence[str]) -> bool:
+    """Whether the policy lists counts as public from which all these follow."""
+    places = [released.names.index(name) for name in names]
+    return follow_from_known(released.mechanism.metric, released.queries.only(places))
 
 
 def _is_public(released: LinearAnswers) -> bool:

@@ -291,3 +291,14 @@ def test_public_numbers_of_a_matrix_without_a_universe(tmp_path):
     plan = dx.plan(metric, LinearQueries.from_matrix(["a0"], [[1, 1, 1, 0, 0, 0, 0, 0, 0]]), mechanism="laplace")
     assert plan.mechanism.law is None
     assert isinstance(numbers_of(metric), PublicNumbers)
+
+
+def test_totals_of_an_estimate_that_the_policy_does_not_list_as_public_are_said_to_be_missing_there(tmp_path):
+    read = policy(tmp_path, [])
+    asked = {"queries": [{"name": "cell", "count": "a == 'a0' and b == 'b0'"}, {"name": "row", "count": "a == 'a0'"}]}
+    for known, missing in (("", True), ("known:\n  - totals: b\n", True), ("known:\n  - totals: a\n", False)):
+        one = parse_policy(f"{read.to_yaml()}{known}")
+        plan = dx.plan(one.compile(), dx.queries_from_dict(asked, one), mechanism="laplace")
+        released = plan.release(np.ones(9, dtype=np.int64), ledger=":memory:", spend=1)
+        (said,) = (one for one in released.consistent(totals={"row": 3}).done if "rule out" in one)
+        assert ("'known:'" in said) == missing
