@@ -39,6 +39,7 @@ from dxgeom.planner.estimates.projection import (
     work_of,
 )
 from dxgeom.planner.estimates.worth import worth_of
+from dxgeom.planner.public_numbers import everybody_is_counted
 from dxgeom.wording.numbers import counted
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: E
     done = (
         NOTHING_READ,
         *_sentences(known, raw, tables, found, whole, integers=wish.integers),
-        *([given_away(f"the number of {EVERYBODY}")] if hidden else []),
+        *([given_away(f"the number of {EVERYBODY}", listed=everybody_is_counted(mechanism.metric))] if hidden else []),
         errors.in_words,
     )
     return TableEstimate(released, plan_fingerprint, tuple(tables), total, done, errors)
@@ -412,7 +413,8 @@ def estimate_of_boxes(released: BoxAnswers, plan_fingerprint: str, wish: Estimat
     else:
         done.append("no count's error is larger than that of the released one")
     hidden = EVERYBODY in wish.totals and public is None
-    done += [given_away(f"the number of {EVERYBODY}")] if hidden else []
+    if hidden:
+        done.append(given_away(f"the number of {EVERYBODY}", listed=everybody_is_counted(released.mechanism.metric)))
     return BoxEstimate(released, plan_fingerprint, values, most, tuple(done))
 
 
