@@ -188,7 +188,8 @@ def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: E
     raw = [released.table(name) for name in queries.names]
     known = _known(released, raw, wish)
     hidden = EVERYBODY in wish.totals and () not in mechanism.exact_sets
-    told = [given_away(f"the number of {EVERYBODY}")] if hidden else []
+    counted = everybody_is_counted(mechanism.metric)
+    told = [given_away(f"the number of {EVERYBODY}", listed=counted)] if hidden else []
     if wish.of_model:
         modelled = _of_model(released, raw, known.total)
         done = (NOTHING_READ, *_OF_A_MODEL, *told)
@@ -218,7 +219,6 @@ def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: E
     done = (
         NOTHING_READ,
         *_sentences(known, raw, tables, found, whole, integers=wish.integers),
-        *([given_away(f"the number of {EVERYBODY}", listed=everybody_is_counted(mechanism.metric))] if hidden else []),
         *told,
         errors.in_words,
     )
