@@ -94,8 +94,8 @@ def plan(
     with listener(progress) as tell:
         wish = Wish(objective, importance, errors, mechanism, records, amount, thorough, tell, how)
         kind = kind_of(queries)
-        named = mechanism not in kind.own_noise
-        if kind.own_noise and queries.universe.indexable and (named or (mechanism == AUTO and helped(metric, queries))):
+        helping = kind.own_noise and mechanism == AUTO and queries.universe.indexable and helped(metric, queries)
+        if helping or (kind.own_noise and mechanism not in kind.own_noise and queries.universe.indexable):
             queries = with_aims(queries, wish).listed
             kind, wish = kind_of(queries), replace(wish, importance=None, errors=None)
         kind.require_heeded(wish)
