@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import FLOAT_BYTES, fraction_bytes
 from dxgeom.mechanisms.contract.readers import HistogramMechanism, require_counts_of
 from dxgeom.mechanisms.linear.containment import require_hiding
@@ -47,6 +47,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     Raises: UnsupportedCombination for Gaussian noise under a metric of pure privacy.
     """
 
+    holds_rings = True
+
     name: str
     sensitivity: Sensitivity = field(repr=False)
     law: NoiseLaw | None = field(repr=False)
@@ -60,6 +62,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             # Sums of 64-bit integers would go around, and be no function of the noisy numbers any more.
             object.__setattr__(self, "mixing", np.array(self.mixing, dtype=object))
         seal(self)
+        if self.metric.held and isinstance(self.mixing, IntegerMixing):
+            raise TooLarge("noise in numbers that answers share is not proved for 'hold': name noise on answers")
         require_hiding(self)
         _ = self.reads
 

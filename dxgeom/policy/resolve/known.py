@@ -54,8 +54,12 @@ def stated_counts(
 
     Args: ``names``: all attributes that there are, None where nobody knows them; ``attributes``: those that are right.
     """
-    stated = tree.document.known
+    stated, hold = tree.document.known, tree.document.hold
     if stated is None:
+        if hold is not None:
+            mistakes.add(
+                "DX199", tree.key_span("hold"), "'hold' is about known counts, and there are none", HERE["known"]
+            )
         return None
     before = len(mistakes.all)
     if not stated:
@@ -81,8 +85,12 @@ def stated_counts(
     except Contradiction as error:
         mistakes.add("DX197", tree.key_span("known"), f"these numbers contradict each other: {error}", _ELSEWHERE)
         return None
+    if hold is not None and not classes.partition:
+        message = "'hold' needs counts of one partition, and these counts cross: nothing bounds what is to be held"
+        mistakes.add("DX199", tree.key_span("hold"), message, "leave 'hold' out, or list nested counts only")
+        return None
     lines = tuple(mistakes.text.position(tree.span("known", place).start)[0] for place in range(len(stated)))
-    return KnownCounts(tuple(counts), classes, lines)
+    return KnownCounts(tuple(counts), classes, lines, hold)
 
 
 def _was_cut(tree: SyntaxTree, place: int, entry: KnownSyntax) -> bool:

@@ -23,6 +23,20 @@ WholeFromZero: TypeAlias = Annotated[
 ]
 
 
+_HOLD: Final = "write 'hold: 2', for who is unsure of one person and one more, or 'hold: all'"
+
+
+def _held(value: Any) -> str:
+    word = str(value).strip()
+    if word not in ("2", "all"):
+        raise wrong_field("DX109", "2 or all is expected here", _HOLD)
+    return word
+
+
+Hold: TypeAlias = Annotated[str, PlainValidator(_held), WithJsonSchema({"enum": [2, "2", "all"]})]
+"""For whom the stated distances are held, of those who know the counts."""
+
+
 @final
 class KnownSyntax(BaseModel):
     """``{totals: attributes}``, perhaps with ``numbers`` from a file; or ``{where: condition, count: number}``."""

@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
 from dxgeom.policy.rule_kinds import RULE_KINDS
 from dxgeom.policy.source.fields import Edges, Epsilon, LengthText, Names, Positive, WholeBudget, WholeFromOne
-from dxgeom.policy.syntax.known_syntax import KnownSyntax
+from dxgeom.policy.syntax.known_syntax import Hold, KnownSyntax
 from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
 from dxgeom.policy.syntax.time_syntax import TimeSyntax
 
@@ -170,6 +170,7 @@ class PolicySyntax(BaseModel):
     privacy: Literal["pure", "concentrated"] = "pure"
     people: Annotated[PeopleSyntax | Literal["one row each"], _OrOneRowEach()] | None = None
     known: tuple[KnownSyntax, ...] | None = None
+    hold: Hold | None = None
     dataset: DatasetSyntax | None = None
     unconnected: Literal["allow"] | None = None
 
@@ -185,7 +186,7 @@ BOUNDS: Final = (
 
 HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, privacy, people, "
-    "known, dataset, unconnected",
+    "known, hold, dataset, unconnected",
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "time": f"time has: {', '.join(TimeSyntax.model_fields)}; as in {{column: day, from: 2027-01-01, to: 2027-12-31, "
     "every: day}",
