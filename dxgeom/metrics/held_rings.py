@@ -5,7 +5,7 @@ z = Σ_c (e_{v_c} − e_{u_c}): in class c a record u_c becomes one of v_c. Some
 v_{c′} now, for any two classes c ≠ c′ of the ring. Noise that hides z up to the least of d(u_c, v_{c′}) discloses of
 nobody in the ring more than is stated of their own two records.
 
-Distances are those of all pairs of records, never of generating pairs only: a minimum over people does not add up.
+Distances are those of all pairs of records: a minimum over people does not add up along shortest paths.
 """
 
 from __future__ import annotations
