@@ -39,7 +39,7 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     answer that carries its own noise, a combination for one that follows from others, zeros for one that nobody can
     influence. Or :class:`DiagonalMixing` where no answer follows from others, or :class:`IntegerMixing` where hundreds
     do. ``change``: what was asked, where the sensitivity is that of other queries which are answered in its place; else
-    None.
+    None. Where queries are less public numbers, these are added to the answers.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{d(i, j)} at spend 1, by
     e^{s·d(i, j)} at spend s, where V is stretched by 1/s. Under a metric of concentrated privacy D_α is at most
@@ -214,7 +214,16 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             largest = step.numerator * (divisor * 2**115 + reach * 2 ** (self._noise_bits + 1))
             below = step.denominator * divisor * self.shares
             total += answers * (2 * fraction_bytes(largest, below) + 4 * FLOAT_BYTES)
-        return total
+        return total + self._public_bytes
+
+    @property
+    def _public_bytes(self) -> int:
+        """What public numbers add: a/b + c/d has no more digits than both, and those of d once more."""
+        public = self.sensitivity.queries.public
+        if public is None:
+            return 0
+        each = ((len(str(one.numerator)), len(str(one.denominator))) for one in public.offsets)
+        return sum(2 * (above + 2 * below + 2) for above, below in each)
 
     @property
     def _noise_bits(self) -> int:

@@ -14,7 +14,7 @@ from dxgeom.errors import PredicateError
 from dxgeom.policy.source.data_files import CsvTable, read_csv, read_or_note
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.yaml_tree import Mapping, Scalar, node_at, place_in
-from dxgeom.policy.syntax.known_syntax import KnownSyntax
+from dxgeom.policy.syntax.known_syntax import MOST_COUNTED, KnownSyntax
 from dxgeom.policy.syntax.models import HERE
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.universe.attributes import Attribute, NotAValue
@@ -223,8 +223,8 @@ class _Reader:
             except NotANumber as error:
                 yield f"{where}: {numbered} is {shown(number)}: {error}"
                 continue
-            if count < 0 or count.denominator != 1:
-                yield f"{where}: {numbered} is {shown(number)}, and a number of records is whole and not below 0"
+            if not 0 <= count <= MOST_COUNTED or count.denominator != 1:
+                yield f"{where}: {numbered} is {shown(number)}, and a number of records is whole, 0 to 10^15"
             elif at in found:
                 yield f"{where}: this combination has a number already"
             else:
