@@ -224,7 +224,8 @@ def _closing(policy: Policy, review: Review) -> Iterator[Block]:
     if review.time is not None:
         yield Paragraph(review.time.in_short)
     if review.known is not None:
-        yield Paragraph(f"▲ Known: {'; '.join(review.known.counts)}. {review.known.sentences}")
+        held = "" if review.known.hold is None else f" {review.known.remedy}"
+        yield Paragraph(f"▲ Known: {'; '.join(review.known.counts)}. {review.known.sentences}{held}")
     for said in _warnings(review):
         yield Paragraph(f"▲ {said}")
     yield Paragraph(f"The file is right: {counted(review.size, 'possible record')}. More: --all")

@@ -74,6 +74,7 @@ CODES: Final[dict[str, str]] = {
     "DX196": "a known count of an attribute that does not exist, or is named twice, or of too many combinations",
     "DX197": "known numbers that lack a combination, have one twice, are no counts, or contradict each other",
     "DX198": "known counts where people may have many rows",
+    "DX199": "'hold' without known counts, or with counts that cross",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",
