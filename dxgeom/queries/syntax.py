@@ -76,6 +76,11 @@ def instead_of(word: str, known: tuple[str, ...]) -> str:
     return OF_OTHER_LANGUAGES.get(word.lower()) or did_you_mean(word, known)
 
 
+_NUMBER: Final[dict[str, Any]] = {"type": ["number", "string"]}
+_CORNER: Final[dict[str, Any]] = {"type": "array", "minItems": 1, "items": _NUMBER}
+_BODY: Final[dict[str, Any]] = {"anyOf": [{"type": "array", "minItems": 1, "items": _CORNER}, {"type": "string"}]}
+
+
 @final
 class QueriesSyntax(BaseModel):
     """A whole queries file; its queries are read one by one."""
@@ -87,6 +92,11 @@ class QueriesSyntax(BaseModel):
     )
     queries: Annotated[Any, WithJsonSchema({"type": "array", "minItems": 1})] = Field(
         None, description="What to ask; each query asks for one thing."
+    )
+    body: Annotated[Any, WithJsonSchema(_BODY)] = Field(
+        None,
+        description="The shape of the noise: corners, each with a number for every query, or for two queries a polygon "
+        "in WKT.",
     )
     tasks: Annotated[Any, WithJsonSchema({"type": "array", "minItems": 1})] = Field(
         None,
