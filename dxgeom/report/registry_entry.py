@@ -44,9 +44,8 @@ def registry_entry(facts: Facts) -> str:
         "implementation": _implementation(facts),
         "administrative": {"status": "Draft", "registry_authors": [FILL_IN], "tier": 3},
     }
-    writer = YAML(typ="safe", pure=True)
+    writer = YAML(pure=True)
     writer.default_flow_style, writer.allow_unicode, writer.width = False, True, 110
-    writer.sort_base_mapping_type_on_output = False
     text = io.StringIO()
     writer.dump({"url_slug": slug, "deployment": sections}, text)
     return _HEAD + text.getvalue()
