@@ -323,7 +323,7 @@ def _together_rows(facts: Facts, rule: ResolvedRule) -> list[Row]:
         codes = [ends.get(attribute.name, (0, 0)) for attribute in universe.attributes]
         one, other = (int(universe.indices_of([np.array([code[k]]) for code in codes])[0]) for k in (0, 1))
         words = [", ".join(known[name].labels[ends[name][k]] for name in joint.names) for k in (0, 1)]
-        return Pair(both(words[0], words[1]), float(metric.distance(one, other)))
+        return Pair(both(words[0], words[1]), float(metric.distance(one, other)), (one, other))
 
     sizes = [known[name].size for name in joint.names]
     if joint.constant is None:
