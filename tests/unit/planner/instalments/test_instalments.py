@@ -52,6 +52,8 @@ queries:
   - {name: second, count: day >= 1 and day < 2}
   - {name: first, count: day < 1}
 """
+WARDS = "queries:\n - marginal: [day, ward]\n - marginal: day\n"
+RANGES = "queries:\n - ranges: day\n"
 PERIODS = 4
 
 
@@ -363,6 +365,8 @@ def test_an_entry_that_paid_for_a_release_opens_no_plan(plan: Any, ledger: str, 
         (POLICY, DAILY, "gaussian", "no attribute 'week'"),
         (POLICY, LATE_FIRST, "gaussian", "order"),
         (POLICY, DAILY, "gaussian-with-jumps", "one after the other"),
+        pytest.param(POLICY, WARDS, "product-gaussian", "share noise", marks=pytest.mark.long),
+        pytest.param(POLICY, RANGES, "boxes-gaussian", "drawn for all periods at once", marks=pytest.mark.long),
     ],
 )
 def test_plans_that_are_not_told_so_are_refused_by_name(
@@ -421,6 +425,7 @@ def test_people_who_count_once_in_each_period_are_released_so(mechanism: str, le
     assert abs(float(noise)) < 12 * float(plan.rmse(1)[-1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("people", ["{column: who, count: single}"])
 def test_people_of_a_whole_life_are_refused_by_name(people: str, ledger: str) -> None:
     policy = dx.parse_policy(PEOPLE.format(people=people))

@@ -74,6 +74,25 @@ def test_what_a_year_tells_of_a_week_a_month_and_a_life() -> None:
         )
 
 
+@pytest.mark.long
+def test_five_categories_over_a_year_of_months_err_as_the_best_noise_does() -> None:
+    """The figure of another method: a record comes or goes, or is of another category, each at distance 1."""
+    time = {
+        "column": "day",
+        "from": "2025-01-01",
+        "to": "2025-12-31",
+        "every": "month",
+        "before": False,
+        "after": False,
+    }
+    stated = {"policy": "p", "privacy": "concentrated", "universe": {"attributes": {"of": list("abcde")}}, "time": time}
+    rules = [{"presence": True, "epsilon": 1}, {"change": "of", "epsilon": 1}]
+    policy = dx.Policy.from_dict({**stated, "rules": rules})
+    asked = dx.queries_from_dict({"queries": [{"total": "so far", "by": "of"}]}, policy)
+    plan = dx.plan(policy.compile(), asked, mechanism="gaussian")
+    assert math.sqrt(float(np.mean(plan.rmse(1) ** 2))) == pytest.approx(2.0751, rel=1e-3)
+
+
 Laws = np.ndarray
 STEPS = [(1, 0), (0, 1), (1, 1), (3, 1)]
 
