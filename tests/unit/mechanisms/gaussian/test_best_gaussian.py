@@ -10,7 +10,7 @@ from flint import arb_mat, ctx
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused
-from dxgeom.mechanisms.gaussian.design import PairedShifts, WeighedColumns, Problem, ScaledPoints, fidelity_at
+from dxgeom.mechanisms.gaussian.design import PairedShifts, Problem, ScaledPoints, WeighedColumns, fidelity_at
 from dxgeom.mechanisms.gaussian.mechanism import exact_span_of, hiding_gaussian
 from dxgeom.mechanisms.gaussian.program import GAP, best_covariance
 from dxgeom.mechanisms.linear.containment import require_hiding
