@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.planner.plan import Plan
@@ -67,20 +68,35 @@ class BoundAgain(NamedTuple):
         )
 
 
+@final
+class _Asked(NamedTuple):
+    """What a plan errs in: ``weights`` (K, N) of records in steps, ``steps`` (K,), ``counted`` (K,) what squared errors
+    count; whether the ``worst`` of them, and the ``title`` of that."""
+
+    weights: NDArray[np.int64]
+    steps: tuple[Fraction, ...]
+    counted: Floats
+    worst: bool
+    title: str
+
+
 def bound_again(plan: Plan, metric: VerifiedMetric) -> BoundAgain | None:
-    """The bound of a plan that is noise on a list of queries; None for others, for answers to changed queries, and
-    where too much would have to be looked at.
+    """The bound of a plan that is noise on a list of queries, on whole tables or on boxes; None for others, for answers
+    to changed queries, and where too much would have to be looked at.
 
     Raises: CertificateRefused for a plan that states a bound above its own loss.
     """
-    mechanism = plan.mechanism
-    if not (plan.answers_a_list and isinstance(mechanism, AdditiveMechanism) and mechanism.change is None):
+    if not _is_looked_at(plan):
         return None
-    stated = plan.lower_bound if plan.file is None and plan.comparison.bound_at_hand else None
+    at_hand = plan.file is None and (not plan.answers_a_list or plan.comparison.bound_at_hand)
+    stated = plan.lower_bound if at_hand else None
     if stated is not None and stated > plan.loss * (1 + 1e-9):
         raise CertificateRefused(f"the plan states the bound {stated:.6g}, which is above its own loss {plan.loss:.6g}")
     try:
-        found = _differences(mechanism, metric)
+        asked = _of_a_list(plan) if plan.answers_a_list else _of_counts(plan)
+        if metric.absent is not None:
+            asked.weights[:, metric.absent] = 0
+        found = _differences(asked.weights, metric)
     except TooLarge:
         return None
     if found is None:
@@ -90,22 +106,41 @@ def bound_again(plan: Plan, metric: VerifiedMetric) -> BoundAgain | None:
     few, many = sorted((int(moving.sum()), len(distances)))
     if float(few) ** 2 * many > _WORK:
         return None
-    rows, unit = _rows(mechanism, plan.objective.factors, moving)
+    rows, unit = _rows(asked, moving)
     proved = _proved(rows, changes[moving], distances)
     if proved is None:
         return None
-    share = len(moving) if plan.objective.name == "max" else 1
     total = proved * unit**2 * (2 if metric.privacy == PURE else 1)
-    bound = max(0.0, math.nextafter(float(total / share), 0.0))
-    return BoundAgain(bound, plan.loss, plan.objective.title, len(distances), stated)
+    bound = max(0.0, math.nextafter(float(total / (len(moving) if asked.worst else 1)), 0.0))
+    return BoundAgain(bound, plan.loss, asked.title, len(distances), stated)
 
 
-def _differences(mechanism: AdditiveMechanism, metric: VerifiedMetric) -> tuple[NDArray[np.int64], Floats] | None:
+def _is_looked_at(plan: Plan) -> bool:
+    """Whether it is noise on the very queries, and on tables and boxes only so many as may be laid out."""
+    mechanism = plan.mechanism
+    if plan.answers_a_list:
+        return isinstance(mechanism, AdditiveMechanism) and mechanism.change is None
+    if not isinstance(mechanism, LatticeNoise) or not plan.queries.universe.indexable:
+        return False
+    return bool(float(plan.queries.count) * plan.queries.universe.record_types <= _WORK)
+
+
+def _of_a_list(plan: Plan) -> _Asked:
+    queries, objective = plan.mechanism.sensitivity.queries, plan.objective
+    counted = np.ones(len(queries.names)) if objective.factors is None else objective.factors
+    return _Asked(queries.numerators.copy(), tuple(queries.steps), counted, objective.name == "max", objective.title)
+
+
+def _of_counts(plan: Plan) -> _Asked:
+    """Of whole tables and boxes, one by one."""
+    queries, worst = plan.queries, plan.objective == "max"
+    steps, counted = (Fraction(1),) * queries.count, queries.costs[queries.owners]
+    return _Asked(queries.tables.matrix().copy(), steps, counted, worst, "worst MSE" if worst else "total MSE")
+
+
+def _differences(weights: NDArray[np.int64], metric: VerifiedMetric) -> tuple[NDArray[np.int64], Floats] | None:
     """(K, E) what pairs of records change, each difference once, and (E,) at most how far apart its nearest are; None
     where nothing is to be hidden, or pairs are too many."""
-    weights = mechanism.sensitivity.queries.numerators.copy()
-    if mechanism.absent is not None:
-        weights[:, mechanism.absent] = 0
     changes, distances, pairs = [], [], 0
     for block in metric.metric.generating_pairs():
         pairs += len(block.first)
@@ -126,15 +161,11 @@ def _differences(mechanism: AdditiveMechanism, metric: VerifiedMetric) -> tuple[
     return once.T, nearest
 
 
-def _rows(
-    mechanism: AdditiveMechanism, factors: Floats | None, moving: NDArray[np.bool_]
-) -> tuple[list[int], Fraction]:
+def _rows(asked: _Asked, moving: NDArray[np.bool_]) -> tuple[list[int], Fraction]:
     """What the row of each answer that is ``moving`` is multiplied by, its step times the root of what its squares
     count, rounded down to whole multiples of one number, which is the second."""
-    steps = mechanism.sensitivity.queries.steps
-    counted = np.ones(len(steps)) if factors is None else factors
-    roots = [Fraction(math.nextafter(math.nextafter(math.sqrt(one), 0.0), 0.0)) for one in counted.tolist()]
-    exact = [step * root for step, root, moves in zip(steps, roots, moving.tolist(), strict=True) if moves]
+    roots = [Fraction(math.nextafter(math.nextafter(math.sqrt(one), 0.0), 0.0)) for one in asked.counted.tolist()]
+    exact = [step * root for step, root, moves in zip(asked.steps, roots, moving.tolist(), strict=True) if moves]
     unit = max(exact) / (1 << _BITS)
     return [int(one / unit) if unit else 0 for one in exact], unit
 

@@ -97,10 +97,17 @@ class _Lying:
         self.lower_bound = bound
 
 
-def test_changed_queries_and_whole_tables_have_none():
-    policy, plan = planned("concentrated", mechanism="gaussian")
-    tables = dx.plan(policy.compile(), dx.universe.MarginalQueries.of(policy.universe, [["t"]]))
-    assert bound_again(tables, tables.metric) is None
+def test_tables_of_policies_without_a_histogram_have_none():
+    _, plan = planned("concentrated", mechanism="gaussian")
+    attributes = {f"q{k}": {"values": ["a", "b"]} for k in range(40)}
+    wide = dx.Policy.from_dict(
+        {
+            "policy": "w",
+            "universe": {"attributes": attributes},
+            "rules": [{"change": name, "epsilon": 1} for name in attributes],
+        }
+    )
+    tables = dx.plan(wide.compile(), dx.universe.MarginalQueries.of(wide.universe, [["q0"]]))
     assert audit_plan(tables).bounds == () and len(audit_plan(plan).bounds) == 1
     half = replace(plan, file=None)
     assert bound_again(half, plan.metric).bound == bound_again(plan, plan.metric).bound > 0
@@ -162,3 +169,54 @@ def test_bounds_of_several_tasks_say_of_which():
     found = audit_plan(plan).bounds
     assert [one.task for one in found] == ["list a", "list b"]
     assert found[1].in_words.startswith("task 'list b': no additive noise")
+
+
+def of_counts(privacy, kind, objective, presence):
+    """A plan of tables, or of boxes, of 3 × 4 values, which count differently."""
+    attributes = {"a": {"range": [0, 2], "step": 1}, "b": {"range": [0, 3], "step": 1}}
+    rules = [{"change": "a", "epsilon": 1}, {"change": "b", "epsilon": "0.5"}]
+    rules += [{"presence": True, "epsilon": "0.8"}] if presence else []
+    policy = dx.Policy.from_dict(
+        {"policy": "p", "privacy": privacy, "universe": {"attributes": attributes}, "rules": rules}
+    )
+    if kind == "tables":
+        asked = dx.universe.MarginalQueries.of(policy.universe, [["a", "b"], ["b"]], importance=[1, 3])
+    else:
+        boxes = [{"a": (0, 2)}, {"a": (1, 3), "b": (1, 3)}, {"b": (0, 1)}, {}]
+        asked = dx.universe.BoxQueries.of(policy.universe, boxes, importance=[1, 2, 3, 4])
+    return policy, dx.plan(policy.compile(), asked, objective=objective)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("presence", [False, True])
+@pytest.mark.parametrize("objective", ["mse", "max"])
+@pytest.mark.parametrize("kind", ["tables", "boxes"])
+def test_tables_and_boxes_have_it_below_the_best_gaussian_noise(kind, objective, presence):
+    policy, plan = of_counts("concentrated", kind, objective, presence)
+    found = bound_again(plan, plan.metric)
+    best = dx.plan(policy.compile(), plan.queries.listed, mechanism="gaussian", objective=objective)
+    counts = plan.queries.costs[plan.queries.owners]
+    variances = best.mechanism.ideal_variances * counts
+    optimum = float(variances.max() if objective == "max" else variances.sum())
+    assert 0 < found.bound <= optimum * (1 + 1e-6)
+    assert found.stated == plan.lower_bound <= plan.loss * (1 + 1e-9)
+    if objective == "mse":
+        assert found.bound >= 0.99 * optimum
+    assert ("worst MSE" if objective == "max" else "total MSE") in found.in_words
+    (said,) = audit_plan(plan).bounds
+    assert said.bound == found.bound
+
+
+@pytest.mark.long
+def test_a_pure_table_has_twice_that_and_a_file_says_it_anew(tmp_path):
+    policy, plan = of_counts("pure", "tables", "mse", presence=True)
+    found = bound_again(plan, plan.metric)
+    other = of_counts("concentrated", "tables", "mse", presence=True)[1]
+    same = bound_again(other, other.metric)
+    assert found.bound == pytest.approx(2 * same.bound, rel=1e-12) and found.bound <= plan.loss
+    dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
+    (read,) = audit_plan(dx.load_plan(tmp_path / "plan.json")).bounds
+    assert read.stated is None and read.bound == found.bound
+    lying = forged(plan, decided=replace(plan.decided, bound=lambda: 2 * plan.loss))
+    with pytest.raises(CertificateRefused, match="above its own loss"):
+        bound_again(lying, plan.metric)
