@@ -295,6 +295,10 @@ class CandidateBuilder:
     @property
     def changed_queries(self) -> AdditiveMechanism:
         """Less noise around answers to other queries than were asked, whose bias is known."""
+        if self.sensitivity.queries.public is not None:
+            raise UnsupportedCombination(
+                "queries less public numbers are not changed once more: name another mechanism"
+            )
         if self.options.records is None:
             raise UnsupportedCombination(
                 "changed queries need the public number of records: state 'records' in the queries or to the plan"

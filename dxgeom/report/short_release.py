@@ -12,6 +12,7 @@ from dxgeom.document.document import Block, Document, Paragraph, Section, ShownC
 from dxgeom.errors import DxgeomError
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import AnswerPart, AnswerTable, parts_of
+from dxgeom.planner.public_numbers import EXACT, NOT_COMPARED
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE
@@ -56,10 +57,16 @@ def release_screen(
     useless = released.answer.warnings if isinstance(released.answer, ShownAnswers) else ()
     # To release again with --all would spend again.
     rest = _ALL if released.receipt is None else f"{released.receipt.command} {_ALL}"
+    tables = [table for part in parts for table in part.tables]
     closing = [bars_in_words(parts) + _spent(released), *_by_rule(known, released.spent, rest)]
     closing += [
         assumed if released.records is None else f"{assumed} {_PUBLIC}",
         *(f"▲ {in_full(one)}" for one in useless[:_MOST_NOTES]),
+        *(
+            [f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."]
+            if any("public" in table.columns for table in tables)
+            else []
+        ),
     ]
     closing += [*_kept(released)]
     name = released.mechanism.account.policy_name if known is None else known.title
@@ -115,9 +122,11 @@ def _has_bars(table: AnswerTable) -> bool:
 
 def _rows(part: AnswerPart) -> Iterator[_Row]:
     for table in part.tables:
-        columns = (table.cells(title) for title in ("value", "low", "high", "rmse"))
-        for name, value, low, high, error in zip(table.called, *columns, strict=True):
-            if value is None or low is None or high is None:
+        columns = (table.cells(title) for title in ("value", "low", "high", "rmse", "public"))
+        for name, value, low, high, error, public in zip(table.called, *columns, strict=True):
+            if public == EXACT and value is not None:
+                yield _Row(name, answer_and_bar(value, 0.0)[0], EXACT, 0.0)
+            elif value is None or low is None or high is None:
                 yield _Row(name, "none", "", math.nan)
             elif abs((low + high) / 2 - value) <= _NEAR * max(abs(value), high - low, 1e-300):
                 shown, bar = answer_and_bar(value, (high - low) / 2)

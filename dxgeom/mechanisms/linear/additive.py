@@ -247,11 +247,15 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
 
     def noisy(self, exact: Sequence[int], noise: list[int]) -> tuple[Fraction, ...]:
         """The answers with this noise (m,), from the exact ones in steps of a share (K,)."""
-        steps = [step / self.shares for step in self.sensitivity.queries.steps]
-        return tuple(
+        queries = self.sensitivity.queries
+        steps = [step / self.shares for step in queries.steps]
+        answers = tuple(
             step * (integer + added)
             for step, integer, added in zip(steps, exact, _noise_of_each(self.mixing, noise), strict=True)
         )
+        if queries.public is None:
+            return answers
+        return tuple(answer + known for answer, known in zip(answers, queries.public.offsets, strict=True))
 
     def unchanged_answers(self, data: Any) -> tuple[Fraction, ...]:
         """What was asked, exactly, where changed queries are answered in its place. **Not private.**"""

@@ -25,6 +25,7 @@ from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.arrays import FITS
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.sealed import cached_property
+from dxgeom.universe.public_shares import PublicPart
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import WeightTables, require_nothing_for_absence
@@ -224,9 +225,10 @@ class Sensitivity:
         raise TooLarge(f"the differences that {len(self.queries.names):,} queries make are too many to list one by one")
 
 
-def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivity:
+def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries, public: PublicPart | None = None) -> Sensitivity:
     """Put the queries on a lattice and collect their differences along the metric's generating pairs.
 
+    Args: ``public``: what public numbers add to the answers of these queries, which are then less than what was asked.
     Guarantee: differences *exact*, of the very integers that a release multiplies with the histogram.
     Raises: UnsupportedCombination when they are not about the same records; UnboundedLoss when no finite noise
     can honour the metric; TooLarge; CertificateRefused where changes are kept in factors and a pair that is drawn to
@@ -240,7 +242,7 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
             raise UnsupportedCombination("where records may be absent, no query divides by their number")
     universe = metric.universe
     changes = _changes(metric.metric, queries.tables)
-    lattice = on_lattice(queries, changes.of_each_query)
+    lattice = on_lattice(queries, changes.of_each_query, public)
     if absent is not None and any(lattice.weight_errors):
         _refuse_rounding(lattice)
     if any(step > unit for unit, step in zip(queries.units, lattice.steps, strict=True)):

@@ -107,11 +107,15 @@ def known_number(name: str, value: Amount) -> Any:
         ) from error
 
 
-def given_away(totals: str) -> str:
-    """What the promise no longer says where totals are public that it hides: answers without noise hide nothing."""
+def given_away(totals: str, *, listed: bool = False) -> str:
+    """What the promise no longer says where totals are public that it hides: answers without noise hide nothing.
+
+    ``listed``: whether the policy says that everybody may know them.
+    """
+    missing = "" if listed else "; the policy does not list it under 'known:', and so does not say what that may tell"
     return (
         f"whoever knows {totals} exactly can rule out every table with other totals: the policy's promise is about "
-        "what releases tell, and does not hold between two records whose exchange would change a public total"
+        f"what releases tell, and does not hold between two records whose exchange would change a public total{missing}"
     )
 
 

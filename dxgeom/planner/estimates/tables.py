@@ -42,6 +42,7 @@ from dxgeom.planner.estimates.projection import (
     work_of,
 )
 from dxgeom.planner.estimates.worth import worth_of
+from dxgeom.planner.public_numbers import everybody_is_counted
 from dxgeom.wording.numbers import counted
 
 if TYPE_CHECKING:
@@ -187,7 +188,8 @@ def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: E
     raw = [released.table(name) for name in queries.names]
     known = _known(released, raw, wish)
     hidden = EVERYBODY in wish.totals and () not in mechanism.exact_sets
-    told = [given_away(f"the number of {EVERYBODY}")] if hidden else []
+    counted = everybody_is_counted(mechanism.metric)
+    told = [given_away(f"the number of {EVERYBODY}", listed=counted)] if hidden else []
     if wish.of_model:
         modelled = _of_model(released, raw, known.total)
         done = (NOTHING_READ, *_OF_A_MODEL, *told)
@@ -459,7 +461,8 @@ def estimate_of_boxes(released: BoxAnswers, plan_fingerprint: str, wish: Estimat
     else:
         done.append("no count's error is larger than that of the released one")
     hidden = EVERYBODY in wish.totals and public is None
-    done += [given_away(f"the number of {EVERYBODY}")] if hidden else []
+    if hidden:
+        done.append(given_away(f"the number of {EVERYBODY}", listed=everybody_is_counted(released.mechanism.metric)))
     return BoxEstimate(released, plan_fingerprint, values, most, tuple(done))
 
 

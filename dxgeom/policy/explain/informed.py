@@ -25,7 +25,6 @@ _SMALL: Final = 1024
 _UP: Final = 1 + 1e-9
 _DIGITS: Final = 6
 TWO: Final = 2
-CROSSING: Final = "these counts cross: no bound but the number of people"
 NOT_HELD: Final = "This is stated, not prevented: no noise is added for it."
 Codes: TypeAlias = "list[int] | None"
 
@@ -39,13 +38,38 @@ def ceiling_of(rules: Sequence[ResolvedRule]) -> Fraction | None:
 
 @final
 @dataclass(frozen=True)
+class WhoseRecord:
+    """Whose record it is that is protected, in words."""
+
+    one: str
+    several: str
+
+    @property
+    def crossing(self) -> str:
+        """What is said where no bound on the odds is known."""
+        return f"these counts cross: no bound but the number of {self.several}"
+
+
+PERSON: Final = WhoseRecord("person", "people")
+_RECORD: Final = WhoseRecord("record", "records")
+"""Under ``time`` somebody has a record in each period, and each is protected by itself."""
+
+
+def who_of(policy: ResolvedPolicy) -> WhoseRecord:
+    """Whose record a policy protects."""
+    return PERSON if policy.document.time is None else _RECORD
+
+
+@final
+@dataclass(frozen=True)
 class Informed:
     """What whoever knows the public counts may learn of any two records that they count apart.
 
     ``counts``: which counts, in words. ``partition``: whether they are counts of classes; otherwise they cross, and
     nothing is known but of two people, for any two records. ``classes``: how many. ``two``: the largest distance that
     counts for whoever is unsure of one person and one more; ``separate``: for whoever judges all people separately,
-    None where there is no bound. Both *rounded up*, and not below what some observer reaches.
+    None where there is no bound. Both *rounded up*, and not below what some observer reaches. ``who``: whose record is
+    protected, a person's, or under ``time`` each by itself.
     """
 
     counts: tuple[str, ...]
@@ -54,6 +78,7 @@ class Informed:
     two: float
     separate: float | None
     all_told: Telling = field(repr=False)
+    who: WhoseRecord = PERSON
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -65,16 +90,16 @@ class Informed:
         two = _odds(self.two, self.all_told)
         if self.separate is None:
             return (
-                f"Whoever judges all people separately: {CROSSING}. Whoever is unsure of one person and one more tells "
-                f"any two records apart with odds {two}."
+                f"Whoever judges all {self.who.several} separately: {self.who.crossing}. Whoever is unsure of one "
+                f"{self.who.one} and one more tells any two records apart with odds {two}."
             )
         if self.classes == 1:
             return "They count all records together, so that whoever knows them learns no more than the rules say."
         separate = _odds(self.separate, self.all_told)
         return (
-            "Whoever knows this and is unsure of one person and one more tells records that are counted apart from "
-            f"each other with odds {two}; whoever judges all people separately, {separate}. Records that are counted "
-            "together: as the rules say."
+            f"Whoever knows this and is unsure of one {self.who.one} and one more tells records that are counted apart "
+            f"from each other with odds {two}; whoever judges all {self.who.several} separately, {separate}. Records "
+            "that are counted together: as the rules say."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,6 +130,7 @@ class InformedPair:
     separate: float | None
     all_told: Telling = field(repr=False)
     possible: bool = True
+    who: WhoseRecord = PERSON
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -114,13 +140,13 @@ class InformedPair:
         if self.together:
             return [public, "  both records are counted together: as stated"]
         two = f"{_shown(self.two)}, odds {_odds(self.two, self.all_told)}"
-        separate = CROSSING
+        separate = self.who.crossing
         if self.separate is not None:
             separate = f"{_shown(self.separate)}, odds {_odds(self.separate, self.all_told)}"
         return [
             public,
-            f"  for whoever knows this and is unsure of one person and one more: {two}",
-            f"  for whoever knows this and judges all people separately: {separate}",
+            f"  for whoever knows this and is unsure of one {self.who.one} and one more: {two}",
+            f"  for whoever knows this and judges all {self.who.several} separately: {separate}",
         ]
 
     def as_dict(self) -> dict[str, Any]:
@@ -191,11 +217,11 @@ def informed_of(policy: ResolvedPolicy, parts: Sequence[Metric], metric: Metric)
     ringed, classes = _ringed(policy, known, parts, metric), known.classes
     words, told = tuple(one.words for one in known.counts), Telling(policy.privacy, policy.budget)
     if not classes.partition:
-        return Informed(words, False, classes.count, _up(2 * ringed.rings.widest), None, told)
+        return Informed(words, False, classes.count, _up(2 * ringed.rings.widest), None, told, who_of(policy))
     if classes.count == 1:
-        return Informed(words, True, 1, 0.0, 0.0, told)
+        return Informed(words, True, 1, 0.0, 0.0, told, who_of(policy))
     two, separate = (ringed.rings.most(ringed.farthest, people) for people in (TWO, classes.most_people))
-    return Informed(words, True, classes.count, _up(two), _up(separate), told)
+    return Informed(words, True, classes.count, _up(two), _up(separate), told, who_of(policy))
 
 
 def informed_of_pair(
@@ -217,7 +243,7 @@ def informed_of_pair(
     if not both:
         return InformedPair(words, False, apart, 0.0, 0.0, told, possible=False)
     if not classes.partition:
-        return InformedPair(words, False, apart, _up(apart * _UP + ringed.rings.widest), None, told)
+        return InformedPair(words, False, apart, _up(apart * _UP + ringed.rings.widest), None, told, who=who_of(policy))
     if all(one.classes[0] == one.classes[1] for one in both):
         return InformedPair(words, True, apart, apart, apart, told)
     two, separate = (
@@ -227,7 +253,7 @@ def informed_of_pair(
         )
         for people in (TWO, classes.most_people)
     )
-    return InformedPair(words, False, apart, _up(two), _up(separate), told)
+    return InformedPair(words, False, apart, _up(two), _up(separate), told, who=who_of(policy))
 
 
 class _Both(NamedTuple):
