@@ -14,13 +14,17 @@ from dxgeom.errors import MissingExtra, UnsupportedCombination
 from dxgeom.numeric.columns import Columns, plain_columns
 
 
-def arrow_table(columns: Columns, *, words_in_full: bool = True) -> Any:
-    """A ``pyarrow.Table`` of columns of words or of numbers; where a row has no entry, None, it is null."""
-    return pa.table({name: _entries(entries, words_in_full) for name, entries in columns.items()})
+def arrow_table(columns: Columns, *, words_in_full: bool = True, about: str = "") -> Any:
+    """A ``pyarrow.Table`` of columns of words or of numbers; where a row has no entry, None, it is null.
+
+    Args: ``about``: what its metadata say of it, as "dxgeom".
+    """
+    table = pa.table({name: _entries(entries, words_in_full) for name, entries in columns.items()})
+    return table.replace_schema_metadata({"dxgeom": about}) if about else table
 
 
-def data_frame(columns: Columns) -> Any:
-    """A ``pandas.DataFrame`` of the same.
+def data_frame(columns: Columns, *, about: str = "") -> Any:
+    """A ``pandas.DataFrame`` of the same; ``about``: what its ``attrs`` say of it, as "dxgeom".
 
     Raises: MissingExtra.
     """
@@ -30,7 +34,9 @@ def data_frame(columns: Columns) -> Any:
         raise MissingExtra(
             "data frames are made by pandas, which is not installed: pip install pandas, or take to_arrow()"
         ) from error
-    return pandas.DataFrame(plain_columns(columns))
+    frame = pandas.DataFrame(plain_columns(columns))
+    frame.attrs.update({"dxgeom": about} if about else {})
+    return frame
 
 
 def polars_frame(columns: Columns) -> Any:

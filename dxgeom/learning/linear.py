@@ -28,6 +28,7 @@ from dxgeom.learning.plain_arrays import (
     refuse_weights,
     usable_ledger,
     warn_of_little,
+    warn_of_synthetic,
 )
 from dxgeom.learning.policy_rows import is_here, joined_table, refuse_what_is_the_policys
 from dxgeom.learning.regression_totals import RegressionTotals, Shape
@@ -85,6 +86,7 @@ class PrivateLinearRegression(Estimator):
         BudgetExceeded for more fits than were asked for. Nothing is spent on a refusal.
         """
         refuse_weights(weights)
+        warn_of_synthetic(X)
         if self.policy is not None:
             _fit_under_policy(self, X, y)
             return self

@@ -23,6 +23,7 @@ from dxgeom.learning.plain_arrays import (
     prepared_logistic,
     refuse_weights,
     usable_ledger,
+    warn_of_synthetic,
 )
 from dxgeom.learning.policy_model import PolicyModel, policy_model
 from dxgeom.learning.policy_rows import is_here, joined_table, refuse_what_is_the_policys, require_single_rows
@@ -121,6 +122,7 @@ class PrivateLogisticRegression(Estimator):
         BudgetExceeded for more fits than were asked for. Nothing is spent on a refusal.
         """
         refuse_weights(weights)
+        warn_of_synthetic(X)
         if self.policy is not None:
             _fit_under_policy(self, X, y)
             return self

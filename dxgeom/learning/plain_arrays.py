@@ -23,6 +23,7 @@ from dxgeom.ledger.ledger import Ledger
 from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.releases.answer_once import release
+from dxgeom.universe.reading.record_tables import SYNTHETIC
 
 PLAIN: Final = canonical_digest("plain arrays", "replacing a record by any other is one nat at spend 1")
 """One account for whatever columns and bounds: the promise is about whole records, so spends on them add up."""
@@ -236,6 +237,13 @@ def account_for(estimator: Any) -> Account:
 
 
 _LITTLE: Final = 0.05
+
+
+def warn_of_synthetic(X: Any) -> None:
+    """Say so where a table says of itself that its records are synthetic: intervals do not know of their noise."""
+    about = getattr(X, "attrs", None)
+    if isinstance(about, dict) and about.get("dxgeom") == SYNTHETIC:
+        warnings.warn(f"X has {SYNTHETIC}; the released answers have bars of their own", UserWarning, stacklevel=3)
 
 
 def refuse_weights(weights: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from dxgeom.mechanisms.synthetic.table_model import TableModel
 from dxgeom.planner.answers.cells import NO_BAR
 from dxgeom.planner.answers.in_parts import MOST_CELLS, CellAnswers
 from dxgeom.planner.unknown import Unknown
-from dxgeom.universe.reading.record_tables import cells_of_words
+from dxgeom.universe.reading.record_tables import SYNTHETIC, cells_of_words
 from dxgeom.universe.tasks.questions import AdaptiveTask
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -108,13 +108,13 @@ class AdaptiveAnswers(CellAnswers):
         """The synthetic records as a ``pyarrow.Table``."""
         from dxgeom.engines.answer_frames import arrow_table  # slow to load
 
-        return arrow_table(self.record_columns)
+        return arrow_table(self.record_columns, about=SYNTHETIC)
 
     def records_to_pandas(self) -> Any:
         """The synthetic records as a ``pandas.DataFrame``. Raises: MissingExtra."""
         from dxgeom.engines.answer_frames import data_frame  # slow to load
 
-        return data_frame(self.record_columns)
+        return data_frame(self.record_columns, about=SYNTHETIC)
 
     @cached_property
     def records_differ_by(self) -> float:

@@ -19,7 +19,7 @@ from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import origin_words
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.reading.record_tables import columns_of_records
+from dxgeom.universe.reading.record_tables import SYNTHETIC, columns_of_records
 from dxgeom.universe.tasks.questions import DatabaseTask, SynthesisTask
 from dxgeom.universe.workloads.groups import AnswerOrigin
 
@@ -103,13 +103,13 @@ class SyntheticAnswers(ShownAnswers):
         """The synthetic records as a ``pyarrow.Table``."""
         from dxgeom.engines.answer_frames import arrow_table  # slow to load
 
-        return arrow_table(self.record_columns)
+        return arrow_table(self.record_columns, about=SYNTHETIC)
 
     def records_to_pandas(self) -> Any:
         """The synthetic records as a ``pandas.DataFrame``. Raises: MissingExtra."""
         from dxgeom.engines.answer_frames import data_frame  # slow to load
 
-        return data_frame(self.record_columns)
+        return data_frame(self.record_columns, about=SYNTHETIC)
 
     @property
     def by_name(self) -> Mapping[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import NumberColumn
 from dxgeom.universe.universe import Universe
+
+SYNTHETIC: Final = (
+    "synthetic records, made of private measurements: whatever is fitted to them takes them for real ones, and its own "
+    "intervals leave out the noise that they were made with"
+)
+"""What tables of synthetic records say of themselves."""
 
 
 def columns_of_records(universe: Universe, counts: NDArray[np.int64]) -> dict[str, list[Any]]:

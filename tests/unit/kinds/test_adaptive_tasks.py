@@ -26,6 +26,7 @@ from dxgeom.plan_files import differences, release_schema
 from dxgeom.planner.releases.stored_form import stored_bytes
 from dxgeom.planner.tasks import adaptive_answers
 from dxgeom.queries.schema import queries_schema
+from dxgeom.universe.reading.record_tables import SYNTHETIC
 
 POLICY = """policy: survey
 universe:
@@ -201,6 +202,8 @@ def test_records_are_those_of_the_model_and_read_back(tmp_path, monkeypatch):
     frame = answers.records_to_pandas()
     assert (len(frame), list(frame)) == (1000, ["ward", "age", "pay"])
     assert answers.records_to_arrow().num_rows == 1000
+    assert frame.attrs == {"dxgeom": SYNTHETIC}
+    assert answers.records_to_arrow().schema.metadata == {b"dxgeom": SYNTHETIC.encode()}
     model = replace(answers.question, rows=None)
     assert replace(answers, question=model).rows == round(answers.answer.model.total)
     monkeypatch.setattr(adaptive_answers, "MOST_RECORDS", 7)

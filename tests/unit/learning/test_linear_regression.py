@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from dxgeom.errors import ArrayError, DataError, DxgeomError
 from dxgeom.learning import PrivateLinearRegression, open_ledger
 from dxgeom.learning.least_squares import NoisyLeastSquares, arranged
+from dxgeom.learning.plain_arrays import warn_of_synthetic
 from dxgeom.learning.regression_totals import (
     GRID,
     RegressionTotals,
@@ -20,6 +22,7 @@ from dxgeom.learning.regression_totals import (
     joint_noise,
 )
 from dxgeom.ledger.entry import Account
+from dxgeom.universe.reading.record_tables import SYNTHETIC
 
 ACCOUNT = Account("test", "test", Fraction(1))
 TRUTH = np.array([0.1, 0.5, -0.4, 0.3])
@@ -194,3 +197,16 @@ def test_data_frames_and_clipping(ledger):
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     with pytest.raises(DataError):
         RegressionTotals("test", ("a",), ACCOUNT).check([[1.5, 0]], Fraction(1))
+
+
+def test_a_fit_to_synthetic_records_says_that_its_intervals_leave_their_noise_out():
+    X, table = np.zeros((2, 1)), pd.DataFrame({"a": [0.1, 0.2]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for real in (X, table, [[0.1]]):
+            warn_of_synthetic(real)
+    table.attrs["dxgeom"] = SYNTHETIC
+    with pytest.warns(UserWarning, match="leave out the noise"):
+        warn_of_synthetic(table)
+    with pytest.warns(UserWarning, match="leave out the noise"), pytest.raises(DxgeomError):
+        PrivateLinearRegression().fit(table, None)

@@ -79,6 +79,7 @@ def test_as_many_rows_are_made_as_are_asked_for_and_the_stored_answer_makes_them
 def test_a_small_database_has_its_rows_and_one_bound_that_was_told_before():
     plan, answer = released({"small_database": {"workload": [{"marginal": "age"}], "rows": 4}}, records=None)
     assert len(answer.records_to_pandas()) == answer.rows == 4
+    assert "leave out the noise" in answer.records_to_pandas().attrs["dxgeom"]
     assert set(answer.bounds()) == {
         dx.mechanisms.selection.small_database(METRIC, answer.queries, rows=4).error_bound(5000)
     }
