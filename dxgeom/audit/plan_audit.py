@@ -32,6 +32,7 @@ from dxgeom.audit.counted_blocks import (
     whole_numbers,
     within_components,
 )
+from dxgeom.audit.key_audit import require_keys
 from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
 from dxgeom.audit.moves import (
     moves_of,
@@ -47,6 +48,7 @@ from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.contract.readers import TableReader
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.distinct import DistinctCount
+from dxgeom.mechanisms.linear.key_counts import KeyCounts
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
@@ -261,7 +263,7 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         )
     if isinstance(mechanism, AdditiveMechanism):
         normal = mechanism.law is not None and mechanism.law.concentrated
-    elif isinstance(mechanism, TableMechanism | BoxMechanism | ToeplitzMechanism):
+    elif isinstance(mechanism, TableMechanism | BoxMechanism | ToeplitzMechanism | KeyCounts):
         normal = mechanism.normal
     elif isinstance(mechanism, DistinctCount):
         normal = mechanism.law is not None and mechanism.law.concentrated
@@ -283,6 +285,8 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         raise TooLarge(f"answers from histograms of more than {_LARGEST_HISTOGRAM:,} possible records are not driven")
     if isinstance(mechanism, DistinctCount):
         return _different_values(mechanism, metric.metric)
+    if isinstance(mechanism, KeyCounts):
+        return require_keys(mechanism, metric.metric)
     present = isinstance(metric.metric, PresenceMetric)
     if isinstance(mechanism, AdditiveMechanism) and not isinstance(mechanism.mixing, IntegerMixing):
         hidden = _listed(mechanism, metric.metric)

@@ -294,7 +294,7 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
     def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
         from dxgeom.planner.estimates.tables import require_boxes  # and a solver with it
 
-        require_boxes(wish)
+        require_boxes(wish, plan.queries)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[float, ...]:
         blank: tuple[float, ...] = (0.0,) * plan.queries.count

@@ -160,6 +160,10 @@ class MechanismPart(BaseModel):
     )
     fingerprint: Digest
 
+    @model_serializer(mode="wrap")
+    def _as_written(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: one for name, one in fields(self).items() if (name, one) != ("public", None)}
+
 
 @final
 class ErrorPart(BaseModel):

@@ -77,7 +77,7 @@ def _hidden(facts: Facts) -> Section:
         blocks.append(Paragraph(f"{rule.sentence[:1].upper()}{rule.sentence[1:]}."))
         pairs = rows_of(facts, resolved)
         if pairs:
-            blocks.append(_pairs(f"Pairs under rule {number}", pairs, facts))
+            blocks.append(pairs_by_guesses(f"Pairs under rule {number}", pairs, facts))
     blocks.append(
         Paragraph("What is told grows faster than distance: four times the distance is more than four times ε.", "note")
     )
@@ -93,7 +93,7 @@ def _table(label: str, points: Iterable[CurvePoint]) -> ShownTable:
     return ShownTable(label, tuple(ShownColumn(title, figures=True) for title in columns), rows)
 
 
-def _pairs(label: str, rows: Iterable[tuple[str, Pair]], facts: Facts) -> ShownTable:
+def pairs_by_guesses(label: str, rows: Iterable[tuple[str, Pair]], facts: Facts) -> ShownTable:
     """Real pairs of records, by their compiled distances."""
     columns = (
         ShownColumn("Two records"),

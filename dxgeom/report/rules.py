@@ -16,7 +16,7 @@ from dxgeom.document.scenes import MOST_VALUES, flat, guess_curve, heat_map, pla
 from dxgeom.policy.axes import PlacesAxis
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.distance_bounds import PerDistance, Threshold
-from dxgeom.policy.explain.sentences import listed
+from dxgeom.policy.explain.sentences import AGES, listed
 from dxgeom.policy.explain.tightening import LISTED
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.rule_kinds import kind_of_rule
@@ -33,11 +33,17 @@ def rule_title(number: int, rule: ResolvedRule) -> str:
 
 def rule_sentence(rule: ResolvedRule, budget: float) -> str:
     """What the rule promises of all answers within the budget together."""
+    if rule.lasting is not None:
+        whole, one = (odds(float(told) * budget) for told in (rule.lasting.epsilon, rule.lasting.share))
+        return (
+            f"Whatever somebody does {rule.lasting.words}, one record a {rule.lasting.every} at most: odds at most "
+            f"{whole}; so of one {rule.lasting.every} at most {one}."
+        )
     if rule.presence is not None:
         once, twice = (odds(times * float(rule.presence) * budget) for times in (1, 2))
         return (
             f"Having a record or none: odds at most {once}; so any two records at most {twice}, and the number of "
-            "records is private."
+            f"records is private.{'' if rule.syntax.published is None else f' {AGES[0].upper()}{AGES[1:]}.'}"
         )
     if rule.everything is not None:
         return f"Any two records: odds at most {odds(float(rule.everything) * budget)}, whatever other rules say."
@@ -234,7 +240,12 @@ def rows_of(facts: Facts, rule: ResolvedRule) -> list[Row]:
     """Pairs that the rule is about, by their compiled distances: the closest and the farthest, or step by step."""
     if rule.presence is not None:
         away = float(min(one.presence for one in facts.policy.rules if one.presence is not None))
-        return [("Having a record or none", Pair("any record and no record", away))]
+        whole = [("Having a record or none", Pair("any record and no record", away))]
+        if rule.lasting is not None:
+            whole += [
+                (f"A record a {rule.lasting.every} or none", Pair(rule.lasting.words, away * rule.lasting.periods))
+            ]
+        return whole
     if rule.everything is not None:
         return [("Any two, at most", facts.extremes.farthest)]
     if facts.policy.universe.listed is not None:
@@ -312,7 +323,7 @@ def _together_rows(facts: Facts, rule: ResolvedRule) -> list[Row]:
         codes = [ends.get(attribute.name, (0, 0)) for attribute in universe.attributes]
         one, other = (int(universe.indices_of([np.array([code[k]]) for code in codes])[0]) for k in (0, 1))
         words = [", ".join(known[name].labels[ends[name][k]] for name in joint.names) for k in (0, 1)]
-        return Pair(both(words[0], words[1]), float(metric.distance(one, other)))
+        return Pair(both(words[0], words[1]), float(metric.distance(one, other)), (one, other))
 
     sizes = [known[name].size for name in joint.names]
     if joint.constant is None:

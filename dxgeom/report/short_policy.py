@@ -74,7 +74,9 @@ def _rows_of(rule: ResolvedRule, privacy: Privacy) -> Iterator[RuleRow]:
     every = "every " if privacy == PURE else "the first "
     step = f" for {every}{_length(syntax.per)}" if syntax.per else ""
     step = step or (f" within {syntax.within}" if syntax.within else "")
-    if rule.presence is not None:
+    if rule.lasting is not None:
+        yield RuleRow(f"anything {rule.lasting.words}", rule.lasting.epsilon, rule.lasting.epsilon)
+    elif rule.presence is not None:
         yield RuleRow("being in the table", rule.presence, rule.presence)
     elif rule.everything is not None:
         yield RuleRow("anything at all", rule.everything, rule.everything)

@@ -325,7 +325,13 @@ def _cell_tables(document: Json) -> Iterator[CellTable]:
             labels = tuple(called.get(title, own) for title, own in zip(one["table"], words, strict=True))
             labels = labels if called.keys() & {*one["table"]} else ()
             width, error = _width(one), None if one["rmse"] is None else float(one["rmse"])
-            yield CellTable((*one["table"],), words, counts, width, error, called=labels)
+            yield CellTable((*one["table"],), words, counts, width, error, called=labels, within=_within(one))
+
+
+def _within(table: Json) -> tuple[float, float]:
+    """What its cells can be at all, where that is said."""
+    least, most = table.get("cells_lie_between", (None, None))
+    return _or_infinite(least, -1), _or_infinite(most, 1)
 
 
 def _width(table: Json) -> float | NDArray[np.float64] | None:

@@ -24,6 +24,7 @@ from dxgeom.planner.estimates.estimate import (
     EstimateWish,
     given_away,
     known_number,
+    require_no_model,
     require_no_records,
 )
 from dxgeom.planner.estimates.exact_projection import (
@@ -226,6 +227,7 @@ def _asked(released: LinearAnswers) -> LatticeQueries:
 def require_few(answers: int, wish: EstimateWish) -> None:
     """Raises: TooLarge when so many answers are not made integers; UnsupportedCombination for those of records."""
     require_no_records(wish)
+    require_no_model(wish)
     work = float(answers) ** 3
     if wish.integers and work > _EXACT_INTEGERS:
         raise TooLarge(

@@ -50,7 +50,7 @@ class WhoseRecord:
 
     @property
     def crossing(self) -> str:
-        """What is said where nothing bounds what may be told."""
+        """What is said where no bound on the odds is known."""
         return f"these counts cross: no bound but the number of {self.several}"
 
 

@@ -113,6 +113,9 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "measure": "'max': with 'together' and 'per', distance is that of the attribute that changes most.",
         "between": "'everything': all pairs of records, as in ordinary differential privacy.",
         "presence": "true: a record and its absence, so that the number of records is private.",
+        "any": "With a time: anything within so many periods in a row, as '30 days' or '4 steps', or within a 'life'.",
+        "published": "With presence and a time, in place of epsilon: what may be revealed of a row by its age, as "
+        "{at once: 0.5, 7 days: 0.7, ever: 1}.",
         "secrets": "Only the pairs that a file lists, or those inside the blocks of a partition; others follow along "
         "chains of them.",
         "weight": "The column of that file with each pair's own epsilon.",
