@@ -254,7 +254,7 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
     def lines(self, plan: Plan) -> list[str]:
         tables, cells = plan.queries.each, plan.queries.count
         worth = self.estimate_worth(plan, plan.spend_of_figures(), None)
-        said = [] if worth.records is None else [f"  {worth.in_words}"]
+        said = [] if worth.records is None else [f"  {one}" for one in (worth.in_words, *worth.advice)]
         said += [f"  {one}" for one in self.warnings(plan)]
         return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}", said)
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from dxgeom.errors import TooLarge, UnboundedLoss, WrongArgument
+from dxgeom.geometry.halfspaces import body_of_corners
 from dxgeom.kinds import registry
 from dxgeom.mechanisms.shapes.hulls import coordinate_bounds, require_norm_ball
 from dxgeom.mechanisms.shapes.strategy_program import outgrows_a_search
@@ -118,7 +119,7 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_
 
     Raises: as :func:`plan`.
     """
-    if wish.mechanism != AUTO or not outgrows_a_search(queries.count):
+    if wish.mechanism != AUTO or queries.body is not None or not outgrows_a_search(queries.count):
         return plan_of_answers(metric, queries, wish)
     from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
     from dxgeom.planner.marginals.instead import in_tables_instead
@@ -143,6 +144,8 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_
 def plan_of_answers(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
     """The plan of noise on a list of queries, less what public numbers say of them. Raises: as :func:`plan`."""
     options = wish.options
+    if options.body is None and queries.body is not None:
+        options = replace(options, body=body_of_corners([[float(one) for one in corner] for corner in queries.body]))
     if options.body is not None:
         require_norm_ball(options.body, queries.count)
     found: list[Plan] = []

@@ -92,6 +92,7 @@ CODES: Final[dict[str, str]] = {
     "DX219": "a quantile's level that is not between 0 and 1, or listed twice",
     "DX220": "quantiles and other queries in one file",
     "DX221": "a query, or part of one, that needs a count of every possible record, where there are too many",
+    "DX222": "a body that is none, or of other queries",
     # tasks
     "DX230": "a task asks for nothing, or for more than one thing",
     "DX231": "shares of tasks that are not positive, are stated by some only, or do not sum to 1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -109,3 +110,23 @@ def test_other_boxes_and_lists_are_refused_before_a_charge():
     for plan in (apart, listed):
         with pytest.raises(UnsupportedCombination):
             plan.require_estimate("model")
+
+
+@pytest.mark.long
+def test_what_else_to_ask_for_is_said_where_noise_is_most_of_an_answer():
+    policy = policy_of({"change": "a", "epsilon": "1"}, attributes={"a": WORDS["a"]})
+    queries = dx.universe.MarginalQueries.of(policy.universe, [["a"]], records=10)
+    plan = dx.plan(policy.compile(), queries)
+    worth = plan.estimate_worth(spend=1, records=10)
+    by_hand = 4 * float(plan.mechanism.mean_squares(Fraction(1))[0]) ** 0.5 / 10
+    assert worth.noise_over_records == pytest.approx(by_hand)
+    many, some, few = (plan.estimate_worth(spend=1, records=round(10 * by_hand / one)) for one in (0.2, 0.7, 3))
+    assert many.advice == ()
+    assert len(some.advice) == 1
+    assert "--estimate model" in some.advice[0]
+    assert "'adaptive'" in few.advice[0]
+    assert few.as_dict()["advice"] == [*few.advice]
+    told = "\n".join(plan.kind.lines(plan))
+    assert all(one in told for one in plan.estimate_worth().advice)
+    certain = dx.universe.MarginalQueries.of(policy.universe, [["a"]], records=10, errors=[5])
+    assert dx.plan(policy.compile(), certain).estimate_worth(spend="1/100").advice == ()
