@@ -270,8 +270,8 @@ def _totals(system: _System) -> list[int | None]:
             raise Contradiction(
                 f"a set is counted as {number:,} records, and its parts as {sum(values[one] for one in members):,}"
             )
-    if sum(one.numbers is not None for one in system.counts) > 1:
-        _check_dependent(numbered)
+    if not known.all() and sum(one.numbers is not None for one in system.counts) > 1:
+        _check_dependent(numbered)  # where all are known, the sums above have told
     return [value if done else None for value, done in zip(values, known.tolist(), strict=True)]
 
 

@@ -17,6 +17,7 @@ TABLES = {
     "clinic": ("patients.csv", None, 80),
     "diagnoses": ("patients.csv", "patients", None),
     "districts": ("trips.csv", None, 1_062),
+    "flu": ("people.csv", None, 240),
     "hospital-stays": ("stays.csv", None, None),
     "hotline": ("calls.csv", None, 235),
     "library-loans": ("readers.csv", "readers", None),

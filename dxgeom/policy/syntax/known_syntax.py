@@ -37,7 +37,7 @@ def _held(value: Any) -> str:
     return word
 
 
-Hold: TypeAlias = Annotated[str, PlainValidator(_held), WithJsonSchema({"enum": [2, "2", "all"]})]
+Hold: TypeAlias = Annotated[str, PlainValidator(_held), WithJsonSchema({"enum": [2, "all"]})]
 """For whom the stated distances are held, of those who know the counts."""
 
 
