@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.tasks.key_answers import KeyAnswers
 
 _LEAST: Final = 2**40
+_SOME: Final = "write 'rollup: {country: 0.1}' beside 'keys: [page, country]'"
 _EITHER: Final = "a task of keys says either 'spurious' or 'at_least'"
 
 
@@ -45,13 +46,32 @@ def _spurious(value: Any) -> Fraction:
     return number
 
 
+def _rollup(value: Any) -> dict[str, Fraction]:
+    said = value if isinstance(value, dict) else {}
+    try:
+        found = {str(name): exact(str(share).strip()) for name, share in said.items()}
+    except NotANumber:
+        found = {}
+    if not found or min(found.values()) <= 0 or sum(found.values()) >= 1:
+        about = "'rollup' names attributes from the top, each with a part of what is spent, and leaves some of it"
+        raise PydanticCustomError("DX232", "{said}", {"said": about, "advice": "write {country: 0.1}"})
+    return found
+
+
 def _at_least(value: Any) -> int:
     return whole(value, "the count with noise from which keys are reported", 1, _LEAST)
 
 
+_ROLLUP_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "minProperties": 1,
+    "additionalProperties": {"type": ["number", "string"], "exclusiveMinimum": 0},
+}
+
+
 @final
 class KeysTaskSyntax(TaskSyntax):
-    """``{keys: [attributes…], spurious: 1}``, or with ``at_least: 90`` in its place."""
+    """``{keys: [attributes…], spurious: 1}``, or with ``at_least: 90`` in its place; and perhaps ``rollup``."""
 
     keys: Annotated[Any, WithJsonSchema(SEVERAL_WORDS)] = Field(
         description="Attributes or columns: which combinations of their values have records, and how many; of those "
@@ -68,6 +88,15 @@ class KeysTaskSyntax(TaskSyntax):
         PlainValidator(_at_least),
         WithJsonSchema({"type": ["integer", "string"], "minimum": 1, "maximum": _LEAST}),
         Field(description="A key is reported where its count with noise is this or more."),
+    ] = None
+    rollup: Annotated[
+        dict[str, Fraction] | None,
+        PlainValidator(_rollup),
+        WithJsonSchema(_ROLLUP_SCHEMA),
+        Field(
+            description="Attributes of the keys from the top, each with its part of what is spent: keys are reported "
+            "below reported ones alone, with what they leave."
+        ),
     ] = None
 
 
@@ -94,7 +123,12 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
 
         if how.metric.universe is None:
             raise UnsupportedCombination("keys are of a policy's attributes, and this metric is of a bare matrix")
-        made = KeyCounts(how.metric, question.columns, question.spurious, question.at_least)
+        asked = (question.spurious, question.at_least)
+        made: Any = KeyCounts(how.metric, question.columns, *asked) if not question.rollup else None
+        if question.rollup:
+            from dxgeom.mechanisms.linear.rolled_up_keys import RolledUpKeys
+
+            made = RolledUpKeys(how.metric, question.columns, question.rollup, *asked)
         return Plan(self, how.metric, question, made, how.wish.records)
 
     def queries(self, plan: Plan) -> Any:
@@ -126,7 +160,9 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
     def facts(self, plan: Plan) -> dict[str, Any]:
         asked = plan.question
         said = {"spurious": str(asked.spurious)} if asked.at_least is None else {"at_least": asked.at_least}
-        return {"keys": [*asked.titles], "possible": asked.count, **said}
+        titles = {one.axis: one.title for one in asked.columns}
+        along = {"rollup": {titles[axis]: str(share) for axis, share in asked.rollup}} if asked.rollup else {}
+        return {"keys": [*asked.titles], "possible": asked.count, **said, **along}
 
     def read(self, value: Node, reader: TaskReader) -> KeysTask | None:
         columns = reader.queries.columns
@@ -156,7 +192,14 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
             advice = "leave one out" if stated else "write 'spurious: 1' beside 'keys', or 'at_least: 90'"
             reader.note("DX233", node.span, f"{_EITHER}; {found}", advice)
             return None
-        return KeysTask(asked.columns, said.spurious, said.at_least)
+        rollup, axes = said.rollup or {}, {one.title: one.axis for one in asked.columns}
+        if not rollup.keys() < axes.keys() and rollup:
+            strange = next((name for name in rollup if name not in axes), None)
+            found = "it names all of them" if strange is None else f"found '{strange}'"
+            reader.note("DX233", node.span, f"'rollup' names some of the attributes of the keys; {found}", _SOME)
+            return None
+        along = tuple((axes[name], share) for name, share in rollup.items())
+        return KeysTask(asked.columns, said.spurious, said.at_least, along)
 
 
 def _place(column: Groups) -> int:

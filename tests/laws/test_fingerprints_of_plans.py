@@ -145,6 +145,7 @@ TASKED: list[tuple[str, dict[str, Any], Any]] = [
     ("KeysTaskSyntax.keys", {"keys": "b", "at_least": 3}, ["a", "b"]),
     ("KeysTaskSyntax.at_least", {"keys": "b", "at_least": 3}, 4),
     ("KeysTaskSyntax.spurious", {"keys": "b", "spurious": "1"}, "0.5"),
+    ("KeysTaskSyntax.rollup", {"keys": ["a", "b"], "at_least": 3, "rollup": {"b": "0.1"}}, {"b": "0.2"}),
     ("SynthesizeTaskSyntax.synthesize", {"synthesize": {"workload": COUNT}}, {"workload": [{"marginal": "b"}]}),
     ("SynthesizeBody.workload", {"synthesize": {"workload": COUNT}}, [{"marginal": "b"}]),
     ("SynthesizeBody.rounds", {"synthesize": {"workload": COUNT}}, 1),

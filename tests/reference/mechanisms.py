@@ -669,23 +669,22 @@ def reached(mechanism, spend, count):
     return math.exp(-edge / scale) / 2 if edge > 0 else 1 - math.exp(edge / scale) / 2
 
 
+def log_of_key(mechanism, spend, count, told):
+    """Of a key with so many records, and what is told of it, None for nothing; reported from 2 on."""
+    scale = mechanism.blocks[0].scale / float(spend)
+    if told is None:
+        return math.log(1 - reached(mechanism, spend, count))
+    off = abs(told - count)
+    return math.log(1 - math.exp(-0.5 / scale) if off == 0 else math.exp(-off / scale) * math.sinh(0.5 / scale))
+
+
 def key_view(mechanism, answers, here, there):
     """The whole log-likelihood, of what is not reported, too."""
-    spend = Fraction(1, 2)
-    scale = mechanism.blocks[0].scale / float(spend)
 
     def log_chance(data, one):
-        total, counts = 0.0, dict(zip(data.keys.tolist(), data.counts.tolist(), strict=True))
+        counts = dict(zip(data.keys.tolist(), data.counts.tolist(), strict=True))
         told = dict(zip(one.keys.tolist(), one.numerators.tolist(), strict=True))
-        for key in range(SIZE):
-            count = counts.get(key, 0)
-            if key in told:
-                off = abs(told[key] - count)
-                chance = 1 - math.exp(-0.5 / scale) if off == 0 else math.exp(-off / scale) * math.sinh(0.5 / scale)
-            else:
-                chance = 1 - reached(mechanism, spend, count)
-            total += math.log(chance)
-        return total
+        return sum(log_of_key(mechanism, Fraction(1, 2), counts.get(key, 0), told.get(key)) for key in range(SIZE))
 
     return np.array([log_chance(here, one) - log_chance(there, one) for one in answers])
 
@@ -698,6 +697,49 @@ CASES["noisy keys"] = Case(
     wrong=(COUNTS, None, [1, 2], KeyTable(np.array([0, 4]), np.array([1, 2]), 3), KeyTable(np.array([0]), COUNTS, 3)),
     loss=lambda answer: float(len(answer.keys)),
     stated=lambda mechanism, spend: sum(reached(mechanism, spend, count) for count in (3, 0, 4, 2)),
+)
+
+
+def eight_keys():
+    asked = {"tasks": [{"keys": ["a", "b"], "rollup": {"a": "0.4"}, "at_least": 2}]}
+    (part,) = plan(KEY_POLICY.compile(), queries_from_dict(asked, KEY_POLICY)).parts
+    return part.mechanism
+
+
+def rolled_view(mechanism, answers, here, there):
+    """The whole log-likelihood: of all parents, and of all children of those that are told."""
+    parents, children = mechanism.levels
+
+    def log_chance(data, one):
+        counts = np.zeros(2 * SIZE, dtype=np.int64)
+        counts[data.keys] = data.counts
+        codes = np.stack(mechanism.codes_of(one.keys)).T.tolist()
+        told = dict(zip(map(tuple, codes), one.numerators.tolist(), strict=True))
+        total = 0.0
+        for a, pair in enumerate(counts.reshape(SIZE, 2).tolist()):
+            above = told.get((a, 2))
+            total += log_of_key(parents.counts, parents.share / 2, sum(pair), above)
+            for b, count in enumerate(pair if above is not None else ()):
+                total += log_of_key(children.counts, children.share / 2, count, told.get((a, b)))
+        return total
+
+    return np.array([log_chance(here, one) - log_chance(there, one) for one in answers])
+
+
+CASES["noisy keys along a tree"] = Case(
+    make=eight_keys,
+    data=keys(3, 1, 0, 2, 4, 0, 2, 0),
+    others=(
+        (keys(2, 1, 1, 2, 4, 0, 2, 0), RATE),
+        (keys(2, 1, 0, 2, 5, 0, 2, 0), RATE),
+        (keys(2, 2, 0, 2, 4, 0, 2, 0), Fraction(2)),
+    ),
+    view=rolled_view,
+    wrong=(COUNTS, None, [1, 2], KeyTable(np.array([0, 8]), np.array([1, 2]), 3), KeyTable(np.array([0]), COUNTS, 3)),
+    loss=lambda answer: float(np.isin(answer.keys % 4, 2).sum()),
+    stated=lambda mechanism, spend: sum(
+        reached(mechanism.levels[0].counts, spend * mechanism.levels[0].share, count) for count in (4, 2, 4, 2)
+    ),
 )
 
 

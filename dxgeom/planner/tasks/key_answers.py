@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require_level
 from dxgeom.mechanisms.linear.key_counts import KeyCounts, NoisyKeys
+from dxgeom.mechanisms.linear.rolled_up_keys import ALL, OTHERS, RolledUpKeys
 from dxgeom.numeric.columns import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import unknown_name
@@ -44,6 +45,10 @@ class KeyAnswers(ShownAnswers):
     noise on it, given that it is t or more with t ≥ 0, the part above t has no heavier a tail than |V|, as the density
     is log-concave. A key whose true count is the threshold or more is reported with chance 1/2 at least. An interval
     that would not begin above the threshold begins at 0.
+
+    Of keys that are rolled up a child is reported where its parent is, too, whose noise is another. The interval around
+    what children leave of a parent is that of the parent less those of the k children, each with a chance of
+    (1 − level)/(k + 1) of being off.
     """
 
     never_joint = "intervals of keys are each key's own: leave joint out"
@@ -53,7 +58,7 @@ class KeyAnswers(ShownAnswers):
     )
 
     question: KeysTask = field(repr=False)
-    mechanism: KeyCounts = field(repr=False)
+    mechanism: KeyCounts | RolledUpKeys = field(repr=False)
     reported: NoisyKeys
     spent: Fraction
 
@@ -64,9 +69,14 @@ class KeyAnswers(ShownAnswers):
     @cached_property
     def groups(self) -> dict[str, list[str]]:
         """Of every key the value of each column."""
-        codes = self.mechanism.codes_of(self.reported.keys)
-        each = zip(self.question.titles, self.question.columns, codes, strict=True)
-        return {title: [own.words[code] for code in places.tolist()] for title, own, places in each}
+        rolled = self._rolled_up
+        words = [own.words for own in self.question.columns] if rolled is None else rolled.words
+        each = zip(self.question.titles, words, self.mechanism.codes_of(self.reported.keys), strict=True)
+        return {title: [own[code] for code in places.tolist()] for title, own, places in each}
+
+    @property
+    def _rolled_up(self) -> RolledUpKeys | None:
+        return self.mechanism if self.question.rollup else None  # type: ignore[return-value]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -95,19 +105,15 @@ class KeyAnswers(ShownAnswers):
         reported. Raises: UnsupportedCombination for ``joint``, and unless 0 < level < 1."""
         self.require_joint(joint=joint)
         require_level(level)
-        width = np.floor(self.mechanism.widths((1 + level) / 2, self.spent) + 0.5)[
-            self.mechanism.blocks_of(self.reported.keys)
-        ].astype(np.float64)
-        counts = self.reported.numerators.astype(np.float64)
-        low = np.where(counts - width > self.threshold, counts - width, 0.0)
-        ends = np.stack([low, counts + width], axis=1) / self.reported.divisor
+        rolled = self._rolled_up
+        both = self._of_keys(level) if rolled is None else _of_levels(rolled, self.reported, self.spent, level)
+        ends = both / self.reported.divisor
         outward = (np.nextafter(ends[:, 0], 0.0), np.nextafter(ends[:, 1], np.inf))
         return ends if self.reported.divisor == 1 else np.stack(outward, axis=1)
 
-    @cached_property
-    def threshold(self) -> int:
-        """The count with noise from which keys are reported, in shares where people are spread."""
-        return self.mechanism.threshold(self.spent)
+    def _of_keys(self, level: float) -> NDArray[np.float64]:
+        plain: KeyCounts = self.mechanism  # type: ignore[assignment]
+        return _ends(plain, self.reported, self.spent, level)
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
         return self.whole(level, query, joint=joint)
@@ -132,7 +138,7 @@ class KeyAnswers(ShownAnswers):
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         each = statements_of(self.question, self.mechanism, self.spent, level)
-        return tuple(zip(("threshold", "error", "others"), each, strict=False))
+        return tuple(zip(("threshold", "error", "others", "levels"), each, strict=False))
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         number = len(self.reported.keys)
@@ -169,11 +175,76 @@ class KeyAnswers(ShownAnswers):
         return KeyAnswers(self.question, self.mechanism, reported, self.spent)
 
 
+def _ends(counts: KeyCounts, reported: NoisyKeys, spend: Fraction, level: float) -> NDArray[np.float64]:
+    """(K, 2): between which the count of each reported key lies, in parts of the divisor."""
+    width = np.floor(counts.widths((1 + level) / 2, spend) + 0.5)[counts.blocks_of(reported.keys)].astype(np.float64)
+    noisy = reported.numerators.astype(np.float64)
+    low = np.where(noisy - width > counts.threshold(spend), noisy - width, 0.0)
+    return np.stack([low, noisy + width], axis=1)
+
+
+def _of_levels(rolled: RolledUpKeys, told: NoisyKeys, spend: Fraction, level: float) -> NDArray[np.float64]:
+    """The same of rows of all levels, and of what children leave of their parents."""
+    found = np.zeros((len(told.keys), 2))
+    levels, rest = rolled.level_of(told.keys)
+
+    def ends(number: int, rows: NDArray[np.bool_], at: float) -> NDArray[np.float64]:
+        own = rolled.levels[number]
+        keys = rolled.keys_of(number, told.keys[rows])
+        return _ends(own.counts, NoisyKeys(keys, told.numerators[rows], told.divisor), spend * own.share, at)
+
+    for number in range(len(rolled.levels)):
+        here = (levels == number) & ~rest
+        found[here] = ends(number, here, level)
+        left = (levels == number) & rest
+        if not left.any():
+            continue
+        below = (levels == number + 1) & ~rest
+        parents, over = rolled.keys_of(number, told.keys[left]), rolled.keys_of(number, told.keys[below])
+        known = rolled.keys_of(number, told.keys[here])
+        order = np.argsort(known, kind="stable")
+        own = order[np.searchsorted(known[order], parents)]
+        rows = np.argsort(parents, kind="stable")
+        child = rows[np.searchsorted(parents[rows], over)]
+        each = np.bincount(child, minlength=len(parents))
+        bounds = np.zeros((len(parents), 2))
+        for count in np.unique(each).tolist():
+            at = 1 - (1 - level) / (count + 1)
+            of_parent, of_child = ends(number, here, at)[own], ends(number + 1, below, at)
+            sums = np.stack([np.bincount(child, side, len(parents)) for side in of_child.T], axis=1)
+            low, high = of_parent[:, 0] - sums[:, 1], of_parent[:, 1] - sums[:, 0]
+            same = each == count
+            # Sums of so many float64 are off by less than this, relatively.
+            off = (of_parent[:, 1] + sums[:, 1]) * (count + 4) * 2.0**-52
+            bounds[same] = np.maximum(np.stack([low - off, high + off], axis=1), 0.0)[same]
+        found[left] = bounds
+    return found
+
+
 _OWN: Final = ("query", "name", "value", "low", "high", "rmse", "bias", "unit")
 
 
-def statements_of(question: KeysTask, mechanism: KeyCounts, spend: Fraction, level: float) -> tuple[str, ...]:
+def statements_of(
+    question: KeysTask, mechanism: KeyCounts | RolledUpKeys, spend: Fraction, level: float
+) -> tuple[str, ...]:
     """What holds of the keys that are reported, and of those that are not, whatever the data."""
+    if not question.rollup:
+        return _statements_of(mechanism, spend, level)  # type: ignore[arg-type]
+    rolled: RolledUpKeys = mechanism  # type: ignore[assignment]
+    each = [
+        [f"by {', '.join(question.titles[place] for place in one.places)}: {said}" for said in of_level]
+        for one in rolled.levels
+        for of_level in [_statements_of(one.counts, spend * one.share, level)]
+    ]
+    below = (
+        f"keys are reported below reported ones alone; '{ALL}' is the count of a key whatever else is so, and "
+        f"'{OTHERS}' what those below it that are reported leave of it, whose interval covers the noise of all of them"
+    )
+    first, *more = tuple("; ".join(said) for said in zip(*each, strict=True))
+    return (first, *more, below)
+
+
+def _statements_of(mechanism: KeyCounts, spend: Fraction, level: float) -> tuple[str, ...]:
     shares, threshold = mechanism.shares, mechanism.threshold(spend)
     spurious, widths = mechanism.expected_spurious(spend), mechanism.widths((1 + level) / 2, spend)
     above = mechanism.widths(1 - min(2 * (1 - level), 0.999), spend)
@@ -182,7 +253,7 @@ def statements_of(question: KeysTask, mechanism: KeyCounts, spend: Fraction, lev
     people = "people" if shares > 1 else "records"
     nearest = ["; the nearest two keys decide how much noise all have"] if mechanism.rates.uneven else []
     least = _said(threshold / shares)
-    number, none = f"{question.count:,}", f"{mechanism.none_spurious(spend):.3g}"
+    number, none = f"{mechanism.key_count:,}", f"{mechanism.none_spurious(spend):.3g}"
     return (
         f"reported are keys whose count with noise is {least} or more, of {number} that there can be; if no key had a "
         f"record, {_said(spurious)} would be reported on average at most, and none with probability {none} at least",

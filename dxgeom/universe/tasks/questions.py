@@ -87,13 +87,15 @@ class DistinctTask(AskedTask):
 class KeysTask(AskedTask):
     """Which keys have records, and how many: a key is a value of each of these ``columns``, the last one's values the
     fastest. Reported are those whose count with noise reaches ``at_least``; or, where that is None, the least number at
-    which no more than ``spurious`` keys without a record are expected to be reported.
+    which no more than ``spurious`` keys without a record are expected to be reported. ``rollup``: attributes, by their
+    place, along which keys are rolled up, from the top, each with its share of what is spent.
     """
 
     word = "keys"
     columns: tuple[Groups, ...]
     spurious: Fraction | None = None
     at_least: int | None = None
+    rollup: tuple[tuple[int, Fraction], ...] = ()
 
     @property
     def called(self) -> str:
@@ -113,7 +115,8 @@ class KeysTask(AskedTask):
     @cached_property
     def fingerprint(self) -> str:
         columns = [(one.column, one.axis, one.words, one.codes) for one in self.columns]
-        return canonical_digest("keys", columns, str(self.spurious), self.at_least)
+        along = [[[axis, str(share)] for axis, share in self.rollup]] if self.rollup else []
+        return canonical_digest("keys", columns, str(self.spurious), self.at_least, *along)
 
 
 @final
