@@ -25,6 +25,7 @@ PAGES = [
         "bodies",
         "checking",
         "currency",
+        "dbt",
         "estimates",
         "few-data",
         "keys",
