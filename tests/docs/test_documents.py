@@ -28,6 +28,7 @@ PAGES = [
         "dbt",
         "estimates",
         "few-data",
+        "gallery",
         "keys",
         "learning",
         "ledger",
