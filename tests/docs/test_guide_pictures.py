@@ -29,3 +29,12 @@ def test_pictures_are_those_of_today(tmp_path):
     assert {path.name for path in drawn} == {path.name for path in PICTURES.glob("*.svg")}
     for path in drawn:
         assert words(path) == words(PICTURES / path.name) and words(path)
+
+
+@pytest.mark.long
+def test_the_gallery_draws_what_it_shows(tmp_path, policies, monkeypatch):
+    (tmp_path / "policies").symlink_to(policies)
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"^```python\n(.*?)^```", (GUIDE / "gallery.md").read_text(encoding="utf-8"), re.M | re.S)
+    exec(compile(code, "gallery.md", "exec"), {})
+    assert words(tmp_path / "library-loans.svg") == words(PICTURES / "library-loans.svg")

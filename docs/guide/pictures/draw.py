@@ -11,6 +11,8 @@ import dxgeom as dx
 HERE = Path(__file__).parent
 POLICIES = HERE.parents[2] / "policies"
 WIDTH = 6.4
+GALLERY = {"library-loans": "subject", "mobility": "mast"}
+"""One attribute of further examples."""
 
 
 def draw(folder: Path) -> list[Path]:
@@ -24,7 +26,12 @@ def draw(folder: Path) -> list[Path]:
             POLICIES / "hospital-stays" / "stays.csv", ledger=ledger, spend="0.5", insecure_test_seed=1
         )
     first, second = counts.queries.names[:2]
+    gallery = [
+        dx.report.save(dx.load_policy(POLICIES / name / "policy.yaml"), folder / f"{name}.svg", attribute, width=WIDTH)
+        for name, attribute in GALLERY.items()
+    ]
     return [
+        *gallery,
         dx.report.save(stays, folder / "pairs-of-diagnoses.svg", "diagnosis", width=WIDTH),
         dx.report.save(stays, folder / "right-guesses.svg"),
         dx.report.save(districts, folder / "districts.svg", "district", width=WIDTH),
