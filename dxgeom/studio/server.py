@@ -20,7 +20,7 @@ TOKEN: Final = "X-Studio-Token"  # noqa: S105 - the name of a header
 _MOST_BYTES: Final = 1 << 22
 _SECONDS: Final = 30
 _KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
-_SCRIPTS: Final = ("studio", "talk", "promises", "nearness", "answers", "compare", "editor")
+_SCRIPTS: Final = ("studio", "talk", "promises", "nearness", "answers", "game", "compare", "sign", "editor")
 PAGES: Final = {
     "/": ("dxgeom.studio", "studio.html"),
     "/page.css": ("dxgeom.document", "page.css"),

@@ -16,6 +16,7 @@ from dxgeom.studio.answers import TriedAnswers
 from dxgeom.studio.comparing import compared, reasons
 from dxgeom.studio.draft import TriedPolicy, cards, draft_of, lever_state, mistakes_of
 from dxgeom.studio.nearness import nearness
+from dxgeom.studio.signing import decisions, signed
 
 Answer = dict[str, Any]
 _ANOTHER: Final = "The draft was changed in another window; it is shown as it is now."
@@ -50,6 +51,8 @@ class Studio:
             "price": self._price,
             "try": self._tried,
             "rebase": self._rebased,
+            "decisions": lambda asked: decisions(self.draft, saved=self.saved),
+            "sign": lambda asked: signed(self.draft, asked, saved=self.saved),
             "save": self._saved,
         }
 

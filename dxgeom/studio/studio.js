@@ -6,10 +6,12 @@ import { editor } from './editor.js';
 import { compare } from './compare.js';
 import { nearness } from './nearness.js';
 import { answers } from './answers.js';
+import { game } from './game.js';
+import { sign } from './sign.js';
 
 const at = name => document.getElementById(name);
 const studio = { revision: 0, busy: false, move, edit, go, tell, say };
-const parts = [promises, nearness, answers, compare, editor].map(part => part(studio));
+const parts = [promises, nearness, answers, game, compare, sign, editor].map(part => part(studio));
 const undone = [];
 let wanted = null, state = null, moved = '', last = 0;
 

@@ -282,3 +282,34 @@ def test_answers_follow_what_is_spent_and_a_smaller_error_has_its_price(shown):
     page.until(lambda: "The policy has changed since" not in page.text("#answers [role=status]"))
     page.until(lambda: "Spending" in page.text("#answers [role=status]"))
     page.sound()
+
+
+def test_the_game_is_played_and_its_rounds_stay_below_the_promise(shown):
+    page = shown()
+    page.tab("game")
+    said = page.text("#game")
+    page.found("#game button")[0].click()
+    page.until(lambda: "1 right" in page.text("#game") or "0 of 1 right" in page.text("#game"))
+    assert page.text("#game") != said
+    page.browser.ask("for (let k = 0; k < 20; k += 1) document.querySelectorAll('#game button')[2].click()")
+    shown_right = int(page.text("#game [aria-live]").split("which is ")[1].split(" of")[0])
+    assert (
+        abs(shown_right - 525) <= 15
+    )  # of 20,001 rounds; 4 standard deviations are 14, and one round is not played so
+    page.one("#game-promise").send_keys(Keys.ARROW_DOWN)
+    page.until(lambda: "732 of 1,000" in page.text("#game"))
+
+
+def test_decisions_are_ticked_named_and_exported(shown):
+    page = shown()
+    page.tab("sign")
+    page.until(lambda: page.found("#sign input[type=checkbox]"))
+    assert not page.one("#export").is_enabled()
+    for box in page.found("#sign input[type=checkbox]"):
+        box.click()
+    page.one("#signer").send_keys("A. Lawyer")
+    page.until(lambda: page.one("#export").is_enabled())
+    page.one("#export").click()
+    page.until(lambda: "decisions-" in page.text("#sign [role=status]"))
+    assert page.browser.printed().startswith(b"%PDF")
+    page.sound()
