@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import shutil
 import threading
+from importlib.util import find_spec
 
 import pytest
 from reference.project import POLICIES
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 from services.browser import Browser
 from services.detectors import CONTRAST, LAYOUT
 
 import dxgeom as dx
 from dxgeom.studio.server import StudioServer
 from dxgeom.studio.session import Studio
+
+if find_spec("selenium") is not None:  # without it all tests here are skipped
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
 
 pytestmark = pytest.mark.service("browser")
 SECONDS = 30
