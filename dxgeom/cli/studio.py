@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -11,6 +12,9 @@ from dxgeom.cli.options import Format, PolicyFile, leave_unloaded
 from dxgeom.cli.terminal import print_error, print_lines, refusals
 from dxgeom.errors import DataError
 
+AskedFile: TypeAlias = Annotated[
+    Path | None, typer.Argument(help="The queries file (YAML), which is only read.", metavar="[QUERIES]")
+]
 PortOption: TypeAlias = Annotated[
     int, typer.Option("--port", min=0, max=65535, metavar="N", help="The port; 0 takes any that is free.")
 ]
@@ -19,21 +23,22 @@ BrowserOption: TypeAlias = Annotated[
 ]
 
 
-def studio(policy: PolicyFile, port: PortOption = 0, browser: BrowserOption = True) -> None:
-    """Open a page on which a policy is tried out: promises as sliders, what changes, and the file itself.
+def studio(policy: PolicyFile, queries: AskedFile = None, port: PortOption = 0, browser: BrowserOption = True) -> None:
+    """Open a page on which a policy is tried out: promises as sliders, who is near whom, how exact answers are,
+    what changes, and the file itself.
 
     The page is for this computer only. It reads no data, and writes the policy file when asked to. Ctrl+C ends it.
 
     \b
     Example:
-      dxgeom studio policies/clinic/policy.yaml
+      dxgeom studio policies/clinic/policy.yaml policies/clinic/queries.yaml
     """
     with refusals(Format.text):
         leave_unloaded()
         from dxgeom.studio.server import StudioServer
         from dxgeom.studio.session import Studio
 
-        tried = Studio(policy)
+        tried = Studio(policy, queries)
         try:
             server = StudioServer(tried, port)
         except OSError as error:

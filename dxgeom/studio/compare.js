@@ -13,7 +13,7 @@ export function compare(studio) {
     const head = ['Two records that differ only in this', 'Before', 'Now', 'Right of 1,000 guesses', ''];
     const body = make('tbody', {}, ...rows.flatMap(one => row(one, head.length)));
     const top = make('thead', {}, make('tr', {}, ...head.map(one => make('th', { scope: 'col' }, one))));
-    return make('section', {}, make('h2', {}, title), make('div', { class: 'scroll' }, make('table', {}, top, body)));
+    return make('section', {}, make('h2', {}, title), make('div', { class: 'scroll many', role: 'region', 'aria-label': title, tabindex: '0' }, make('table', {}, top, body)));
   }
 
   function row(one, columns) {
@@ -29,8 +29,8 @@ export function compare(studio) {
         cell.replaceChildren(make('div', { class: 'reason columns' }, reason('Before', found.before, null), reason('Now', found.now, studio)));
       } catch (error) { cell.replaceChildren(error.message); }
     }
-    return [make('tr', {}, make('th', { scope: 'row' }, `${one.title}: ${one.pair}`), make('td', {}, one.before),
-      make('td', {}, one.now, ' ', badge(one.look, one.band)), make('td', { class: 'figure' }, one.right), make('td', {}, why)), below];
+    return [make('tr', {}, make('th', { scope: 'row' }, `${one.title}: ${one.pair}`), make('td', { 'data-title': 'Before' }, make('span', {}, one.before)),
+      make('td', { 'data-title': 'Now' }, make('span', {}, one.now, ' ', badge(one.look, one.band))), make('td', { class: 'figure', 'data-title': 'Right of 1,000 guesses' }, make('span', {}, one.right)), make('td', {}, why)), below];
   }
 
   function show(state) {

@@ -163,6 +163,7 @@ def lever_state(lever: Lever, policy: Policy) -> dict[str, Any]:
         "line": lever.line,
         "value": lever.value,
         "at": stops.index(lever.value),
+        "told": told,
         "stops": stops,
         **in_words(policy, told),
     }

@@ -20,11 +20,12 @@ TOKEN: Final = "X-Studio-Token"  # noqa: S105 - the name of a header
 _MOST_BYTES: Final = 1 << 22
 _SECONDS: Final = 30
 _KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+_SCRIPTS: Final = ("studio", "talk", "promises", "nearness", "answers", "game", "compare", "sign", "editor")
 PAGES: Final = {
     "/": ("dxgeom.studio", "studio.html"),
     "/page.css": ("dxgeom.document", "page.css"),
     "/studio.css": ("dxgeom.studio", "studio.css"),
-    **{f"/{name}.js": ("dxgeom.studio", f"{name}.js") for name in ("studio", "talk", "promises", "editor", "compare")},
+    **{f"/{name}.js": ("dxgeom.studio", f"{name}.js") for name in _SCRIPTS},
 }
 """Everything that the page is made of, by its path; no other file is ever sent."""
 _HEADERS: Final = {

@@ -12,8 +12,11 @@ from typing import Any, Final, final
 from dxgeom.document.page import html_of
 from dxgeom.errors import DataError, UnsupportedCombination, file_errors
 from dxgeom.policy.source.text import MAX_BYTES, FolderOnDisk, plain_lines
+from dxgeom.studio.answers import TriedAnswers
 from dxgeom.studio.comparing import compared, reasons
 from dxgeom.studio.draft import TriedPolicy, cards, draft_of, lever_state, mistakes_of
+from dxgeom.studio.nearness import nearness
+from dxgeom.studio.signing import decisions, signed
 
 Answer = dict[str, Any]
 _ANOTHER: Final = "The draft was changed in another window; it is shown as it is now."
@@ -27,21 +30,29 @@ class Studio:
     the file as it was at the start, or a draft that was taken in its place. Every question is answered one at a time.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Raises: DataError where the file cannot be read."""
+    def __init__(self, path: str | os.PathLike[str], queries: str | os.PathLike[str] | None = None) -> None:
+        """``queries``: the file of questions, which is only read. Raises: DataError where a file cannot be read."""
         self.path = Path(path)
         self._kept = self._on_disk()
         self.draft = draft_of(self._text(self._kept), str(self.path), FolderOnDisk(self.path.parent))
         self.before = self.settled = self.draft
         self.revision = 0
-        self._lock = Lock()
+        self.answers = TriedAnswers(None if queries is None else Path(queries))
+        self._lock, self._planning = Lock(), Lock()
         self.questions: Mapping[str, Callable[[Answer], Answer]] = {
             "state": self._as_it_is,
             "move": partial(self._changed, self._moved),
             "edit": partial(self._changed, self._edited),
             "settle": self._settled,
             "reason": self._reason,
+            "near": self._near,
+            "plan": self._planned,
+            "answers": self._answers,
+            "price": self._price,
+            "try": self._tried,
             "rebase": self._rebased,
+            "decisions": lambda asked: decisions(self.draft, saved=self.saved),
+            "sign": lambda asked: signed(self.draft, asked, saved=self.saved),
             "save": self._saved,
         }
 
@@ -84,6 +95,7 @@ class Studio:
             "privacy": "" if policy is None else policy.privacy,
             "fingerprint": "" if policy is None else policy.fingerprint,
             "saved": self.saved,
+            "queries": "" if self.answers.path is None else self.answers.path.name,
             "mistakes": mistakes_of(draft),
             "budget": budget,
             "rules": cards(draft, self.settled),
@@ -124,6 +136,27 @@ class Studio:
         return reasons(
             self.before, self.draft, word(asked, "attribute"), number(asked, "first"), number(asked, "second")
         )
+
+    def _near(self, asked: Answer) -> Answer:
+        ends = number(asked, "first"), number(asked, "second")
+        return nearness(self.before, self.draft, word(asked, "attribute"), *ends)
+
+    def _planned(self, asked: Answer) -> Answer:
+        with self._planning:
+            self.answers.planned(self.draft)
+        return self._answers(asked)
+
+    def _answers(self, asked: Answer) -> Answer:
+        return self.answers.shown(self.draft, word(asked, "share"))
+
+    def _price(self, asked: Answer) -> Answer:
+        wanted = asked.get("wanted")
+        if not isinstance(wanted, int | float) or isinstance(wanted, bool):
+            raise UnsupportedCombination("the question lacks 'wanted', a number")
+        return self.answers.price(word(asked, "name"), float(wanted))
+
+    def _tried(self, asked: Answer) -> Answer:
+        return self.answers.tried(word(asked, "share"))
 
     def _rebased(self, asked: Answer) -> Answer:
         """From now on changes are measured against the present draft."""

@@ -4,10 +4,14 @@ import { ask, make, quiet } from './talk.js';
 import { promises } from './promises.js';
 import { editor } from './editor.js';
 import { compare } from './compare.js';
+import { nearness } from './nearness.js';
+import { answers } from './answers.js';
+import { game } from './game.js';
+import { sign } from './sign.js';
 
 const at = name => document.getElementById(name);
 const studio = { revision: 0, busy: false, move, edit, go, tell, say };
-const parts = [promises, compare, editor].map(part => part(studio));
+const parts = [promises, nearness, answers, game, compare, sign, editor].map(part => part(studio));
 const undone = [];
 let wanted = null, state = null, moved = '', last = 0;
 

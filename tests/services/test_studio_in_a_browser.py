@@ -37,7 +37,7 @@ class Shown:
 
     def __init__(self, browser, folder, name, **how):
         self.folder = shutil.copytree(POLICIES / name, folder / name)
-        self.studio = Studio(self.folder / "policy.yaml")
+        self.studio = Studio(self.folder / "policy.yaml", self.folder / "queries.yaml")
         self.server = StudioServer(self.studio)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.browser, self.driver = browser, browser.driver
@@ -223,3 +223,96 @@ def test_without_the_token_the_page_says_what_to_do(browser, shown):
     browser.visit("about:blank")
     browser.visit(page.server.address.split("#")[0].replace("127.0.0.1", "localhost"))
     page.until(lambda: "dxgeom studio" in page.text("#note"))
+
+
+def test_a_place_of_the_secret_graph_is_picked_dragged_and_lit(shown):
+    page = shown("hospital-stays")
+    page.tab("near")
+    page.until(lambda: page.found("#near .node circle"))
+    assert page.found("#near svg.near line.orange") and page.found("#near svg.near line.muted")
+    heat = page.text("#near figcaption")
+    before = page.text("#near .reason")
+    page.browser.ask("document.querySelector('svg.near').scrollIntoView({block: 'center'})")
+    nodes = page.found("#near .node circle")
+    ActionChains(page.driver).move_to_element(nodes[5]).click().perform()
+    page.until(lambda: page.text("#near .reason") != before)
+    assert page.one("#near-second").get_attribute("value") == "5"
+    circle = "document.querySelectorAll('#near .node circle')[7]"
+    place = f"return [{circle}.getAttribute('cx'), {circle}.getAttribute('cy')]"
+    page.browser.ask("document.querySelector('svg.near').scrollIntoView({block: 'center'})")
+    was = page.browser.ask(place)
+    picked = page.text("#near .reason")
+    ActionChains(page.driver).click_and_hold(page.found("#near .node circle")[7]).move_by_offset(
+        40, 30
+    ).release().perform()
+    assert page.browser.ask(place) != was and page.text("#near .reason") == picked
+    page.one("#near-first").send_keys(Keys.ARROW_DOWN)
+    page.until(lambda: page.text("#near .reason") != picked)
+    assert heat
+
+
+def test_a_city_is_picked_on_the_map(shown):
+    page = shown("us-cities")
+    page.tab("near")
+    page.until(lambda: len(page.found("#near .node")) == 976)
+    before = page.text("#near .reason")
+    ActionChains(page.driver).move_to_element(page.found("#near .node circle")[400]).click().perform()
+    page.until(lambda: page.text("#near .reason") != before)
+
+
+def test_answers_follow_what_is_spent_and_a_smaller_error_has_its_price(shown):
+    page = shown()
+    page.tab("answers")
+    page.until(lambda: page.found("#answers tbody tr"))
+    before = page.text("#answers tbody")
+    slider = page.one("#share")
+    ActionChains(page.driver).click_and_hold(slider).move_by_offset(-200, 0).release().perform()
+    page.until(lambda: page.text("#answers tbody") != before)
+    page.one("#answers tbody input").send_keys("60", Keys.TAB)
+    page.until(lambda: "It costs" in page.text("#answers tbody"))
+    words = page.text("#answers output")
+    page.one("#answers tbody button").click()
+    page.until(lambda: page.text("#answers output") != words)
+    page.one("#try").click()
+    page.until(lambda: page.found("#answers figure"))
+    page.tab("promises")
+    slider = page.lever("rules/0/epsilon")
+    ActionChains(page.driver).click_and_hold(slider).move_by_offset(90, 0).release().perform()
+    page.settled()
+    page.tab("answers")
+    page.until(lambda: "The policy has changed since" in page.text("#answers [role=status]"))
+    page.one("#answers button.strong").click()
+    page.until(lambda: "The policy has changed since" not in page.text("#answers [role=status]"))
+    page.until(lambda: "Spending" in page.text("#answers [role=status]"))
+    page.sound()
+
+
+def test_the_game_is_played_and_its_rounds_stay_below_the_promise(shown):
+    page = shown()
+    page.tab("game")
+    said = page.text("#game")
+    page.found("#game button")[0].click()
+    page.until(lambda: "1 right" in page.text("#game") or "0 of 1 right" in page.text("#game"))
+    assert page.text("#game") != said
+    page.browser.ask("for (let k = 0; k < 20; k += 1) document.querySelectorAll('#game button')[2].click()")
+    shown_right = int(page.text("#game [aria-live]").split("which is ")[1].split(" of")[0])
+    assert (
+        abs(shown_right - 525) <= 15
+    )  # of 20,001 rounds; 4 standard deviations are 14, and one round is not played so
+    page.one("#game-promise").send_keys(Keys.ARROW_DOWN)
+    page.until(lambda: "732 of 1,000" in page.text("#game"))
+
+
+def test_decisions_are_ticked_named_and_exported(shown):
+    page = shown()
+    page.tab("sign")
+    page.until(lambda: page.found("#sign input[type=checkbox]"))
+    assert not page.one("#export").is_enabled()
+    for box in page.found("#sign input[type=checkbox]"):
+        box.click()
+    page.one("#signer").send_keys("A. Lawyer")
+    page.until(lambda: page.one("#export").is_enabled())
+    page.one("#export").click()
+    page.until(lambda: "decisions-" in page.text("#sign [role=status]"))
+    assert page.browser.printed().startswith(b"%PDF")
+    page.sound()
