@@ -280,6 +280,31 @@ def test_changed_queries_and_public_numbers_are_refused_together(tmp_path):
         dx.plan(read.compile(), asked, mechanism="changed-queries", records=6)
 
 
+def test_a_plain_count_is_not_refused_where_what_gains_most_is_no_simple_share(tmp_path):
+    """Where presence is private no weight is rounded, so shares of public numbers are not finer than what is kept."""
+    generator = random.Random(8)
+    known, cells = [], [*itertools.product(range(4), range(3))]
+    for _ in range(4):
+        own = generator.sample(cells, generator.randrange(2, 11))
+        known.append((" or ".join(f"a == 'a{i}' and b == 'b{j}'" for i, j in own), 3 * len(own)))
+    epsilon = [f"{generator.uniform(0.1, 1):.6f}" for _ in range(3)]
+    presence = f"  - {{presence: true, epsilon: {epsilon[2]}}}\n"
+    metric = policy(tmp_path, known, sizes=(4, 3), epsilon=epsilon[:2], presence=presence).compile()
+    queries = LinearQueries.from_matrix(["q"], [[generator.randrange(2) for _ in range(12)]], metric.universe)
+    plan = dx.plan(metric, queries, mechanism="laplace")
+    (shares,) = plan.mechanism.sensitivity.queries.public.shares
+    assert max(one.denominator for _, one in shares) > 720
+
+
+def test_weights_that_are_fine_already_are_asked_as_they_are(tmp_path):
+    """A sum in 30 binary places less half a number would have to be rounded."""
+    metric = policy(tmp_path, MARGINS[:1], presence="  - {presence: true, epsilon: 0.01}\n").compile()
+    rows = [[2**30 - 1, 2**30 - 3, 6, 0, 0, 0, 0, 0, 0]]
+    queries = LinearQueries.from_matrix(["fine"], rows, metric.universe)
+    plan = dx.plan(metric, queries, mechanism="laplace")
+    assert plan.mechanism.sensitivity.queries.weight_errors == (0,)
+
+
 def test_numbers_of_counts_that_cross_may_not_contradict_each_other(tmp_path):
     with pytest.raises(dx.PolicyError) as caught:
         policy(tmp_path, [(("a", "b"), (1, 0, 0, 1)), (("b", "c"), (1, 1, 0, 0))], sizes=(2, 2, 2), epsilon=("1",) * 3)
