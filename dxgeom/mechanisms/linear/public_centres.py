@@ -39,7 +39,7 @@ _MOST_ENTRIES: Final = 4_000_000
 _SIMPLE: Final = 720
 """Shares with divisors up to this are preferred;"""
 _FINE: Final = 2**27
-"""others are rounded to such parts of the largest weight. What is finer is not taken: weights would have to be rounded."""
+"""others are rounded to such parts of the largest weight. Finer ones are not taken: weights would be rounded."""
 _EQUAL: Final = 1e-9
 _SUMS_BELOW: Final = 2**62
 _Integers: TypeAlias = NDArray[np.int64]

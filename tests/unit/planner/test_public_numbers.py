@@ -18,8 +18,9 @@ from dxgeom.mechanisms.linear.public_centres import projection, public_fits
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.plan_files.text.json_text import digest_of
+from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidate_builder import CandidateBuilder
-from dxgeom.planner.public_numbers import numbers_of
+from dxgeom.planner.public_numbers import numbers_of, public_sentences
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.public_counts import PublicCount
 from dxgeom.universe.public_shares import PublicNumbers, less_public
@@ -316,3 +317,38 @@ def test_public_numbers_of_a_matrix_without_a_universe(tmp_path):
     plan = dx.plan(metric, LinearQueries.from_matrix(["a0"], [[1, 1, 1, 0, 0, 0, 0, 0, 0]]), mechanism="laplace")
     assert plan.mechanism.law is None
     assert isinstance(numbers_of(metric), PublicNumbers)
+
+
+STEPPED = """policy: t
+universe:
+  attributes:
+    a: [a0, a1]
+    x: {range: [0, 4], step: 2}
+rules:
+  - {change: a, epsilon: 1}
+  - {change: x, per: 1, epsilon: 1}
+known:
+  - {totals: x, numbers: x.csv}
+"""
+
+
+def test_public_sums_of_values_that_stand_for_many_numbers_are_not_called_exact(tmp_path):
+    (tmp_path / "x.csv").write_text("x,count\n0,1\n2,2\n4,3\n")
+    read = parse_policy(STEPPED, folder=tmp_path)
+    asked = [{"name": "sum", "sum": "x"}, {"name": "low", "count": "x < 2"}]
+    plan = dx.plan(read.compile(), dx.queries_from_dict({"queries": asked, "records": 6}, read))
+    answers = LinearAnswers(plan.queries, plan.mechanism, plan.mechanism.drawn(np.zeros(6, int), 1, 1, None)[0], 1, 6)
+    sum_, low = answers.as_dicts()
+    assert sum_["interval"][0] < sum_["interval"][1]
+    assert (sum_["public"], low["public"]) == ("public, of rounded values", "exact, public")
+    assert "exact, public, but for rounded values" in answers.notes()[0][1]
+    assert "exact, public" not in str(plan).split("\n")[3]
+
+
+def test_a_plan_of_nothing_but_public_numbers_says_that_a_release_spends_all_the_same(tmp_path):
+    read = policy(tmp_path, MARGINS)
+    plan = dx.plan(read.compile(), dx.queries_from_dict({"queries": [{"count": "a == 'a0'"}]}, read))
+    assert "a release spends as much as any other" in " ".join(str(plan).split())
+    assert any(one.startswith("all of it is public") for one in public_sentences(plan.queries, plan.mechanism))
+    plan, _ = planned(tmp_path)
+    assert "all of it is public" not in str(plan).lower()
