@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from dxgeom.errors import TooLarge, UnboundedLoss, WrongArgument
+from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination, WrongArgument
 from dxgeom.geometry.halfspaces import body_of_corners
 from dxgeom.kinds import registry
 from dxgeom.mechanisms.shapes.hulls import coordinate_bounds, require_norm_ball
@@ -167,7 +167,13 @@ def _plan_less(
     options: PlanOptions,
     wanted: Objective | None,
 ) -> Plan:
-    sensitivity, answered = sensitivity_less_public(metric, queries, public)
+    try:
+        sensitivity, answered = sensitivity_less_public(metric, queries, public)
+    except UnsupportedCombination as error:
+        if public is None:
+            raise
+        # Weights less public numbers may be too fine where they were not before.
+        raise TooLarge(str(error)) from error
     number = public_records(metric, queries, options.records)
     options = of_small_work(options, sensitivity)
     if wanted is None:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from dxgeom.planner.plan import Plan
 
 EXACT: Final = "exact, public"
-"""What is said of an answer that public numbers imply."""
+"""What is said of an answer that public numbers imply,"""
+ROUNDED: Final = "public, of rounded values"
+"""and of one that is a sum of values that each stand for many numbers, so that its bar is not 0."""
+ALL_PUBLIC: Final = "all of it is public, and a release spends as much as any other: take it from the policy's numbers"
 NOT_COMPARED: Final = (
     "public numbers are the policy's and never compared with the data: where they are wrong, answers are, beyond their "
     "error bars"
@@ -89,31 +92,44 @@ def public_part(mechanism: AdditiveMechanism) -> PublicPart | None:
     return mechanism.sensitivity.queries.public
 
 
-def public_sentences(mechanism: AdditiveMechanism) -> list[str]:
+def public_sentences(queries: LinearQueries, mechanism: AdditiveMechanism) -> list[str]:
     """What public numbers are to the answers, for a reader; nothing where they are none."""
     part = public_part(mechanism)
     if part is None:
         return []
-    names = mechanism.sensitivity.queries.names
+    names = queries.names
     whole, partly = np.flatnonzero(part.implied), np.flatnonzero(part.helped & ~part.implied)
     said = []
     if whole.size:
         said.append(
             f"{_listed(names, whole.tolist())} follow{'s' if whole.size == 1 else ''} from the policy's public "
-            f"numbers: {EXACT}, nothing is asked of the data for {'it' if whole.size == 1 else 'them'}"
+            f"numbers: {_exactness(queries, whole.tolist())}, nothing is asked of the data for "
+            f"{'it' if whole.size == 1 else 'them'}"
         )
     if partly.size:
         said.append(
             f"public numbers are part of {_listed(names, partly.tolist())}: only the rest is asked of the data, and "
             "has the noise"
         )
-    return [*said, NOT_COMPARED]
+    return [*said, *([ALL_PUBLIC] if whole.size == len(names) else []), NOT_COMPARED]
+
+
+def _exactness(queries: LinearQueries, places: list[int]) -> str:
+    """Whether answers at these places, which public numbers imply, are exact."""
+    rounded = sum(queries.each_rounding[place].per_record > 0 for place in places)
+    return EXACT if not rounded else ROUNDED if rounded == len(places) else f"{EXACT}, but for rounded values"
 
 
 def unused_in_words(plan: Plan) -> list[str]:
-    """That a plan makes no use of the policy's public numbers, where it has any; else nothing."""
-    if numbers_of(plan.metric) is None or any(_uses(one) for one in _inside(plan)):
+    """That a plan, or how many of its parts, make no use of the policy's public numbers, where it has any; else
+    nothing."""
+    if numbers_of(plan.metric) is None:
         return []
+    each = [_uses(one) for one in _inside(plan)]
+    if any(each):
+        left = len(each) - sum(each)
+        said = [f"Of {len(each):,} parts {left:,} make no use of the policy's public numbers."] if left else []
+        return [*said, f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."] if len(each) > 1 else said
     return [
         "The policy's public numbers are not used here: they save noise on counts and sums that they have attributes "
         f"in common with, up to {MOST_ANSWERS} answers."
@@ -132,13 +148,16 @@ def _uses(plan: Plan) -> bool:
     return plan.answers_a_list and public_part(plan.mechanism) is not None
 
 
-def public_words(mechanism: AdditiveMechanism) -> list[dict[str, Any]]:
+def public_words(queries: LinearQueries, mechanism: AdditiveMechanism) -> list[dict[str, Any]]:
     """What JSON says of each answer: whether public numbers are all of it, or a part, where they are of any."""
     part = public_part(mechanism)
     if part is None:
-        return [{}] * len(mechanism.sensitivity.queries.names)
-    each = zip(part.helped.tolist(), part.implied.tolist(), strict=True)
-    return [{"public": EXACT if implied else "in part" if helped else None} for helped, implied in each]
+        return [{}] * queries.count
+    each = zip(part.helped.tolist(), part.implied.tolist(), queries.each_rounding, strict=True)
+    return [
+        {"public": (ROUNDED if one.per_record else EXACT) if implied else "in part" if helped else None}
+        for helped, implied, one in each
+    ]
 
 
 def _listed(names: Sequence[str], places: list[int]) -> str:

@@ -157,7 +157,7 @@ def each_query(plan: Plan) -> list[dict[str, Any]]:
             plan.bars().bias_of_each(),
             queries.steps,
             queries.weight_errors,
-            public_words(plan.mechanism),
+            public_words(plan.queries, plan.mechanism),
             strict=True,
         )
     ]
@@ -203,7 +203,7 @@ def lines_of(plan: Plan) -> list[str]:
         foot.insert(0, f"ordinary ε-DP would have {plan.epsilon_dp_ratio:.3g} times this plan's {plan.objective.title}")
     foot[:0] = [*privacy_measure_lines(plan), *(f"drawn {said}" for said in acceptance_lines(plan))]
     people = [] if plan.metric.people is None else [plan.metric.people.sentence]
-    public = public_sentences(plan.mechanism)
+    public = public_sentences(plan.queries, plan.mechanism)
     return [head, *search_lines(plan), *table, *people, *public, *plan.biases_in_words, *foot]
 
 
@@ -244,7 +244,7 @@ def _below_candidates(plan: Plan) -> list[str]:
         f"bound   {plan.bound_in_words}",
         *(f"{'' if place else 'pure':<8}{line}" for place, line in enumerate(privacy_measure_lines(plan))),
         *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
-        *(f"public  {said}" for said in public_sentences(plan.mechanism)),
+        *(f"public  {said}" for said in public_sentences(plan.queries, plan.mechanism)),
         *(f"bias    {said}" for said in plan.biases_in_words),
         *(f"drawn   {said}" for said in acceptance_lines(plan)),
         *([] if plan.metric.people is None else [f"people  {plan.metric.people.sentence}"]),

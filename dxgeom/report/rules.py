@@ -36,7 +36,7 @@ def rule_sentence(rule: ResolvedRule, budget: float) -> str:
     if rule.lasting is not None:
         whole, one = (odds(float(told) * budget) for told in (rule.lasting.epsilon, rule.lasting.share))
         return (
-            f"Whatever somebody does {rule.lasting.words}, one record a {rule.lasting.every} at most: odds at most "
+            f"Whatever somebody does {rule.lasting.words}, {rule.lasting.of_somebody} at most: odds at most "
             f"{whole}; so of one {rule.lasting.every} at most {one}."
         )
     if rule.presence is not None:

@@ -18,7 +18,7 @@ from dxgeom.document.document import (
     Strong,
     Words,
 )
-from dxgeom.planner.public_numbers import EXACT, public_sentences, public_words
+from dxgeom.planner.public_numbers import public_part, public_sentences
 from dxgeom.policy.explain.tightening import NOBODY, Tightening
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.report.facts import Facts, spoken
@@ -129,8 +129,10 @@ def exact_questions(facts: Facts) -> tuple[str, ...]:
     if facts.plan is None:
         return ()
     mechanism, names = facts.plan.mechanism, facts.plan.queries.names
-    each = zip(names, mechanism.ideal_variances, public_words(mechanism), strict=True)
-    return tuple(name for name, variance, public in each if variance == 0 and public.get("public") != EXACT)
+    public = public_part(mechanism)
+    asked = [True] * len(names) if public is None else (~public.implied).tolist()
+    each = zip(names, mechanism.ideal_variances, asked, strict=True)
+    return tuple(name for name, variance, of_data in each if variance == 0 and of_data)
 
 
 def _known(facts: Facts) -> Iterator[Row]:
@@ -159,7 +161,7 @@ def _rows(facts: Facts) -> Iterator[Row]:
             f"The policy, by 'missing: public' of {name}. 'missing: {{epsilon: …}}' hides it.",
         )
     yield from _known(facts)
-    for sentence in [] if facts.plan is None else public_sentences(facts.plan.mechanism):
+    for sentence in [] if facts.plan is None else public_sentences(facts.plan.queries, facts.plan.mechanism):
         yield "Answers with public numbers", in_full(sentence), "The policy, by 'numbers' and 'count' under 'known:'."
     for name in exact_questions(facts):
         yield f"The answer to “{name}”", "It is told exactly, without noise.", "The policy hides nothing that it tells."

@@ -13,7 +13,7 @@ import numpy as np
 from dxgeom.document.document import Block, Document, Paragraph, Section, ShownColumn, ShownTable
 from dxgeom.planner.answers.tables import called_by
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.public_numbers import EXACT, NOT_COMPARED, public_words, unused_in_words
+from dxgeom.planner.public_numbers import ALL_PUBLIC, EXACT, NOT_COMPARED, public_part, public_words, unused_in_words
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE
 from dxgeom.report.facts import known_records
@@ -108,7 +108,8 @@ def _rows(plan: Plan, spend: Fraction, level: float, useless: dict[str, Useless]
     shown = plan.plan
     if shown.answers_a_list:
         widths, biases = shown.half_widths(level, spend), shown.bars(spend).biases
-        each = zip(shown.queries.names, widths.tolist(), biases.tolist(), public_words(shown.mechanism), strict=True)
+        said = public_words(shown.queries, shown.mechanism)
+        each = zip(shown.queries.names, widths.tolist(), biases.tolist(), said, strict=True)
         for name, width, bias, public in each:
             bare = EXACT if public.get("public") == EXACT else _bare(width)
             yield _Row(name, bare, width, _note(width, bias, useless.get(name)))
@@ -205,8 +206,9 @@ def _limits(shown: Plan) -> Iterator[str]:
         yield "A quick plan: more time may find less noise."
     if shown.bias_in_words is not None:
         yield "Answers are to changed questions: that saves noise, and ± holds the difference."
-    if any(public_words(shown.mechanism)):
-        yield f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."
+    public = public_part(shown.mechanism)
+    for said in () if public is None else (*([ALL_PUBLIC] if public.implied.all() else ()), NOT_COMPARED):
+        yield f"▲ {said[:1].upper()}{said[1:]}."
     if shown.metric.privacy != PURE:
         yield "Squares of spends add up."
 
@@ -215,7 +217,7 @@ def _gap(shown: Plan) -> str:
     """How far its squared error is from the least, where that is known."""
     if not shown.comparison.bound_at_hand or shown.lower_bound == 0 or shown.mechanism.change is not None:
         return ""
-    if any(public_words(shown.mechanism)):  # another part of public numbers could leave less to ask
+    if public_part(shown.mechanism) is not None:  # another part of public numbers could leave less to ask
         return ""
     gap = shown.gap
     if gap <= 1.005:

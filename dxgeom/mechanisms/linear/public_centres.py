@@ -8,7 +8,7 @@ Kernel: SciPy's linear programmes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -38,8 +38,8 @@ _MOST_NUMBERS: Final = 1_000
 _MOST_ENTRIES: Final = 4_000_000
 _SIMPLE: Final = 720
 """Shares with divisors up to this are preferred;"""
-_FINE: Final = 2**30
-"""others are rounded to such parts of the largest weight."""
+_FINE: Final = 2**27
+"""others are rounded to such parts of the largest weight. Finer ones are not taken: weights would be rounded."""
 _EQUAL: Final = 1e-9
 _SUMS_BELOW: Final = 2**62
 _Integers: TypeAlias = NDArray[np.int64]
@@ -57,7 +57,7 @@ def public_fits(metric: VerifiedMetric, numbers: PublicNumbers, queries: LinearQ
 
     What public numbers imply is taken away whole. Of others it is the projection on what is public; or, in the other
     choice, what leaves each query the least change per distance, which for a single query nothing beats.
-    Guarantee: what is implied is *exact*; that least change is met within 1e-8, relatively.
+    Guarantee: what is implied is *exact*; that least change is met within 1e-7, relatively.
     """
     projected = projection(metric, numbers, queries)
     only_implied = tuple(one if whole else None for one, whole in zip(*projected, strict=True))
@@ -81,9 +81,15 @@ def projection(metric: VerifiedMetric, numbers: PublicNumbers, queries: LinearQu
             found = _of_table(numbers, table, everybody=metric.absent is None)
             for query, (own, whole) in zip(table.queries.tolist(), found, strict=True):
                 unit = queries.units[query]
-                shares[query] = None if own is None else tuple((row, share * unit) for row, share in own)
+                if own is not None and (whole or _coarse_enough(share for _, share in own)):
+                    shares[query] = tuple((row, share * unit) for row, share in own)
                 implied[query] = whole
     return Projection(tuple(shares), tuple(implied))
+
+
+def _coarse_enough(shares: Iterable[Fraction]) -> bool:
+    """Whether weights less such shares of numbers are no finer than what is kept of weights."""
+    return math.lcm(*(one.denominator for one in shares)) <= _FINE
 
 
 _Found: TypeAlias = tuple["tuple[Share, ...] | None", bool]
@@ -177,20 +183,24 @@ class _Fit(NamedTuple):
             found = _of_crossing(kinds, columns, sums, sizes, everybody=everybody)
         return cls(kinds, columns, found, level)
 
-    def _value(self, query: int, kind: Sequence[int]) -> Fraction:
+    def _values(self, query: int) -> Iterator[Fraction]:
+        """What is taken away of each class's records."""
+        nothing = Fraction(0)
         by_column = dict(zip(self.columns, self.found[query], strict=False))
-        return sum((by_column.get((place, number), Fraction(0)) for place, number in enumerate(kind)), Fraction(0))
+        for kind in self.kinds.tolist():
+            yield sum((by_column.get(column, nothing) for column in enumerate(kind)), nothing)
 
     def leaves_nothing(self, query: int) -> bool:
         """Whether public numbers imply a query's answer."""
         if any(one is None for one in self.level[query]):
             return False
-        each = zip(self.kinds.tolist(), self.level[query], strict=True)
-        return all(self._value(query, kind) == one for kind, one in each)
+        return all(value == one for value, one in zip(self._values(query), self.level[query], strict=True))
 
     def says_something(self, query: int) -> bool:
         """Whether what is taken away is not the same of every combination."""
-        return len({self._value(query, kind) for kind in self.kinds.tolist()}) > 1
+        values = self._values(query)
+        first = next(values)
+        return any(one != first for one in values)
 
     def shares(self, query: int, starts: Sequence[int]) -> tuple[Share, ...]:
         """Those of public numbers by their places."""
@@ -282,7 +292,7 @@ def _centre(
         if change([by_row.get(row, Fraction(0)) for row in rows]) <= least[0] * (1 + _EQUAL):
             return before
     for taken in _rounded(least[1], float(np.max(np.abs(own), initial=1))):
-        if change(taken) <= least[0] * (1 + 10 * _EQUAL):
+        if _coarse_enough(taken) and change(taken) <= least[0] * (1 + 100 * _EQUAL):
             return tuple((row, share * unit) for row, share in zip(rows, taken, strict=True) if share)
     return None
 

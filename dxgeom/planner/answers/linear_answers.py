@@ -170,7 +170,7 @@ class LinearAnswers(ShownAnswers):
         worst = int(changed.argmax())
         bias = f"at most {brief(changed[worst])} ('{self.names[worst]}'), within the error bars"
         off = [*([] if self.mechanism.change is None else [bias]), *self.bars.in_words()]
-        public = public_sentences(self.mechanism)
+        public = public_sentences(self.queries, self.mechanism)
         return (*(("public", sentence) for sentence in public), *(("bias", sentence) for sentence in off))
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class LinearAnswers(ShownAnswers):
                 self.bars.bias_of_each(),
                 self.intervals(level, joint=joint),
                 self.queries.each_origin,
-                public_words(self.mechanism),
+                public_words(self.queries, self.mechanism),
                 strict=True,
             )
         ]

@@ -47,7 +47,7 @@ def sentence(rule: ResolvedRule, all_told: Telling) -> str:
     if rule.lasting is not None:
         lasting = rule.lasting
         return (
-            f"whatever somebody does {lasting.words}, one record a {lasting.every} at most, is revealed with odds "
+            f"whatever somebody does {lasting.words}, {lasting.of_somebody} at most, is revealed with odds "
             f"{all_told.at_most(lasting.epsilon)}; and so of one {lasting.every} {all_told.at_most(lasting.share)}"
         )
     if rule.presence is not None:
@@ -131,9 +131,8 @@ def belief(
         stated = rule.everything if everything is None else min(rule.everything, everything)
         return _moved("one record against another", stated, all_told)
     if rule.lasting is not None:
-        return _moved(
-            f"one record a {rule.lasting.every} {rule.lasting.words} against none", rule.lasting.epsilon, all_told
-        )
+        somebody = f"{rule.lasting.of_somebody} {rule.lasting.words} against none"
+        return _moved(somebody, rule.lasting.epsilon, all_told)
     if rule.presence is not None:
         return _moved("there being a record against there being none", rule.presence, all_told)
     for name, bound in rule.bounds:

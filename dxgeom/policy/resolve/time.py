@@ -76,7 +76,8 @@ def _check_people(tree: SyntaxTree, mistakes: Mistakes) -> None:
 @dataclass(frozen=True)
 class Lasting:
     """What a rule ``any`` states of whatever changes within some consecutive ``periods``, one record in each of them:
-    its ``epsilon``. ``every``: how long a period is; ``life``: whether it is about all, and what is before and after.
+    its ``epsilon``. ``every``: how long a period is; ``life``: whether it is about all, and what is before and after,
+    which ``ends`` names: each is one value, and one record.
 
     A change in several periods is one change after another. So where records of one period, or one and none, are apart
     by no more than ``share``, all of them together are by no more than epsilon: *exact*.
@@ -86,6 +87,7 @@ class Lasting:
     epsilon: Fraction
     every: Every
     life: bool
+    ends: tuple[str, ...] = ()
 
     @property
     def share(self) -> Fraction:
@@ -98,12 +100,19 @@ class Lasting:
         plural = "s" if self.periods > 1 else ""
         return "in a life" if self.life else f"within any {self.periods:,} {self.every}{plural} in a row"
 
+    @property
+    def of_somebody(self) -> str:
+        """How many records somebody has at most of what it is about, in words."""
+        beyond = " and ".join(f"one of all days {end}" for end in self.ends)
+        return f"one record a {self.every}" + (f", {beyond} the window," if beyond else "")
+
 
 def lasting_of(stated: Length | str, epsilon: Fraction, attribute: PeriodAttribute) -> Lasting | str:
     """What ``any`` means; what is wrong with it, in words."""
     every, most = attribute.periods.every, attribute.size
     if not isinstance(stated, Length):
-        return Lasting(most, epsilon, every, life=True)
+        ends = (*(["before"] if attribute.before else []), *(["after"] if attribute.after else []))
+        return Lasting(most, epsilon, every, life=True, ends=ends)
     found = PERIODS.measured(attribute, "any", stated)
     if isinstance(found, Misfit):
         return found.message

@@ -18,8 +18,9 @@ from dxgeom.mechanisms.linear.public_centres import projection, public_fits
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.plan_files.text.json_text import digest_of
+from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.candidate_builder import CandidateBuilder
-from dxgeom.planner.public_numbers import numbers_of
+from dxgeom.planner.public_numbers import numbers_of, public_sentences
 from dxgeom.policy.policy import parse_policy
 from dxgeom.universe.public_counts import PublicCount
 from dxgeom.universe.public_shares import PublicNumbers, less_public
@@ -280,6 +281,31 @@ def test_changed_queries_and_public_numbers_are_refused_together(tmp_path):
         dx.plan(read.compile(), asked, mechanism="changed-queries", records=6)
 
 
+def test_a_plain_count_is_not_refused_where_what_gains_most_is_no_simple_share(tmp_path):
+    """Where presence is private no weight is rounded, so shares of public numbers are not finer than what is kept."""
+    generator = random.Random(8)
+    known, cells = [], [*itertools.product(range(4), range(3))]
+    for _ in range(4):
+        own = generator.sample(cells, generator.randrange(2, 11))
+        known.append((" or ".join(f"a == 'a{i}' and b == 'b{j}'" for i, j in own), 3 * len(own)))
+    epsilon = [f"{generator.uniform(0.1, 1):.6f}" for _ in range(3)]
+    presence = f"  - {{presence: true, epsilon: {epsilon[2]}}}\n"
+    metric = policy(tmp_path, known, sizes=(4, 3), epsilon=epsilon[:2], presence=presence).compile()
+    queries = LinearQueries.from_matrix(["q"], [[generator.randrange(2) for _ in range(12)]], metric.universe)
+    plan = dx.plan(metric, queries, mechanism="laplace")
+    (shares,) = plan.mechanism.sensitivity.queries.public.shares
+    assert max(one.denominator for _, one in shares) > 720
+
+
+def test_weights_that_are_fine_already_are_asked_as_they_are(tmp_path):
+    """A sum in 30 binary places less half a number would have to be rounded."""
+    metric = policy(tmp_path, MARGINS[:1], presence="  - {presence: true, epsilon: 0.01}\n").compile()
+    rows = [[2**30 - 1, 2**30 - 3, 6, 0, 0, 0, 0, 0, 0]]
+    queries = LinearQueries.from_matrix(["fine"], rows, metric.universe)
+    plan = dx.plan(metric, queries, mechanism="laplace")
+    assert plan.mechanism.sensitivity.queries.weight_errors == (0,)
+
+
 def test_numbers_of_counts_that_cross_may_not_contradict_each_other(tmp_path):
     with pytest.raises(dx.PolicyError) as caught:
         policy(tmp_path, [(("a", "b"), (1, 0, 0, 1)), (("b", "c"), (1, 1, 0, 0))], sizes=(2, 2, 2), epsilon=("1",) * 3)
@@ -302,3 +328,38 @@ def test_totals_of_an_estimate_that_the_policy_does_not_list_as_public_are_said_
         released = plan.release(np.ones(9, dtype=np.int64), ledger=":memory:", spend=1)
         (said,) = (one for one in released.consistent(totals={"row": 3}).done if "rule out" in one)
         assert ("'known:'" in said) == missing
+
+
+STEPPED = """policy: t
+universe:
+  attributes:
+    a: [a0, a1]
+    x: {range: [0, 4], step: 2}
+rules:
+  - {change: a, epsilon: 1}
+  - {change: x, per: 1, epsilon: 1}
+known:
+  - {totals: x, numbers: x.csv}
+"""
+
+
+def test_public_sums_of_values_that_stand_for_many_numbers_are_not_called_exact(tmp_path):
+    (tmp_path / "x.csv").write_text("x,count\n0,1\n2,2\n4,3\n")
+    read = parse_policy(STEPPED, folder=tmp_path)
+    asked = [{"name": "sum", "sum": "x"}, {"name": "low", "count": "x < 2"}]
+    plan = dx.plan(read.compile(), dx.queries_from_dict({"queries": asked, "records": 6}, read))
+    answers = LinearAnswers(plan.queries, plan.mechanism, plan.mechanism.drawn(np.zeros(6, int), 1, 1, None)[0], 1, 6)
+    sum_, low = answers.as_dicts()
+    assert sum_["interval"][0] < sum_["interval"][1]
+    assert (sum_["public"], low["public"]) == ("public, of rounded values", "exact, public")
+    assert "exact, public, but for rounded values" in answers.notes()[0][1]
+    assert "exact, public" not in str(plan).split("\n")[3]
+
+
+def test_a_plan_of_nothing_but_public_numbers_says_that_a_release_spends_all_the_same(tmp_path):
+    read = policy(tmp_path, MARGINS)
+    plan = dx.plan(read.compile(), dx.queries_from_dict({"queries": [{"count": "a == 'a0'"}]}, read))
+    assert "a release spends as much as any other" in " ".join(str(plan).split())
+    assert any(one.startswith("all of it is public") for one in public_sentences(plan.queries, plan.mechanism))
+    plan, _ = planned(tmp_path)
+    assert "all of it is public" not in str(plan).lower()

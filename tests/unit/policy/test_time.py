@@ -333,6 +333,18 @@ def test_any_is_told_with_its_odds_everywhere():
     assert parse_policy(made.to_yaml()).fingerprint == made.fingerprint
 
 
+def test_a_life_has_one_record_of_all_days_before_the_window_and_says_so():
+    """Answers may count what was before, of which somebody may have years: more records are more than was stated."""
+    made = windows({"any": "life", "epsilon": "1.8"})
+    one, ends = float(made.metric.distance(0, made.universe.absent)), len(made.time.ids) + 2
+    assert one * ends == pytest.approx(1.8)
+    text = "\n".join(made.review().lines())
+    of_all = "one record a day, one of all days before and one of all days after the window,"
+    assert f"whatever somebody does in a life, {of_all} at most, is revealed" in text
+    cut = windows({"any": "life", "epsilon": "1.8"}, time={**DAY, "before": False, "after": False})
+    assert "in a life, one record a day at most, is revealed" in "\n".join(cut.review().lines())
+
+
 @pytest.mark.long
 def test_any_is_told_on_a_screen_and_in_paths():
     made = windows({"any": "3 days", "epsilon": "1.5"})
