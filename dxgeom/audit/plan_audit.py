@@ -32,6 +32,7 @@ from dxgeom.audit.counted_blocks import (
     whole_numbers,
     within_components,
 )
+from dxgeom.audit.key_audit import require_keys
 from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
 from dxgeom.audit.moves import (
     moves_of,
@@ -47,6 +48,7 @@ from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.contract.readers import TableReader
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.distinct import DistinctCount
+from dxgeom.mechanisms.linear.key_counts import KeyCounts
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
@@ -85,14 +87,19 @@ class DrivenTables(NamedTuple):
 
 
 def require_answers(mechanism: AdditiveMechanism, records: NDArray[Any], measured: NDArray[Any]) -> None:
-    """That linear answers show of such a change of records (N,) what is ``measured`` (m,) of it, with noise.
+    """That linear answers show of such a change of records (N,) what is ``measured`` (m,) of it, with noise, beside
+    what they are of no record and no noise, which is public.
 
     Raises: CertificateRefused.
     """
 
+    def answers(counts: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
+        return np.array(mechanism.answered(counts, [noise.tolist()])[0], dtype=object)
+
+    of_nobody = answers(np.zeros_like(records, dtype=np.int64), np.zeros_like(measured, dtype=np.int64))
+
     def shown(parts: Numbers) -> Numbers:
-        counts, noise = parts
-        return [np.array(mechanism.answered(counts, [noise.tolist()])[0], dtype=object)]
+        return [answers(*parts) - of_nobody]
 
     _require_nothing_else(shown, [records, -measured])
 
@@ -249,9 +256,14 @@ def mechanisms_within(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tup
 
 def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str]:
     """Raises: CertificateRefused; TooLarge, UnsupportedCombination where there is no second route."""
+    if metric.held:
+        raise UnsupportedCombination(
+            "the policy says 'hold': that rings of people are hidden is proved where noise is made and read, and has "
+            "no second route here"
+        )
     if isinstance(mechanism, AdditiveMechanism):
         normal = mechanism.law is not None and mechanism.law.concentrated
-    elif isinstance(mechanism, TableMechanism | BoxMechanism | ToeplitzMechanism):
+    elif isinstance(mechanism, TableMechanism | BoxMechanism | ToeplitzMechanism | KeyCounts):
         normal = mechanism.normal
     elif isinstance(mechanism, DistinctCount):
         normal = mechanism.law is not None and mechanism.law.concentrated
@@ -273,6 +285,8 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         raise TooLarge(f"answers from histograms of more than {_LARGEST_HISTOGRAM:,} possible records are not driven")
     if isinstance(mechanism, DistinctCount):
         return _different_values(mechanism, metric.metric)
+    if isinstance(mechanism, KeyCounts):
+        return require_keys(mechanism, metric.metric)
     present = isinstance(metric.metric, PresenceMetric)
     if isinstance(mechanism, AdditiveMechanism) and not isinstance(mechanism.mixing, IntegerMixing):
         hidden = _listed(mechanism, metric.metric)

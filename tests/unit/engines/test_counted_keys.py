@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from services.tables import PostgresTables, as_parquet, as_sqlite
 
 import dxgeom as dx
 from dxgeom.engines import counted_keys
@@ -12,6 +15,7 @@ from dxgeom.engines.counted_keys import key_counts
 from dxgeom.engines.counted_tables import table_counts
 from dxgeom.errors import DataError
 from dxgeom.metrics.components import components_of
+from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 ATTRIBUTES = {"a": ["p", "q", "r"], "n": {"range": [0, 4], "step": 1}, "b": ["x", "y"]}
 RULES = [{"change": "a", "epsilon": 1}, {"change": "n", "epsilon": 1, "per": 1}, {"change": "b", "epsilon": 2}]
@@ -92,3 +96,46 @@ def test_what_is_no_table_or_outside_is_refused():
     # A table whose columns are called as what is read of keys is a table.
     named = {**frame, "keys": [1] * 60, "counts": [1] * 60, "total": [1] * 60}
     assert plan.release(named, ledger=":memory:", spend="1/2").records == 60
+
+
+@pytest.fixture(
+    params=[
+        pytest.param("SQLite", marks=pytest.mark.long),
+        pytest.param("PostgreSQL", marks=pytest.mark.service("postgres")),
+    ]
+)
+def keep(request, tmp_path):
+    """How one of the engines that have tables elsewhere keeps one."""
+    if request.param == "SQLite":
+        return lambda table: as_sqlite(table, tmp_path)
+    tables = PostgresTables(request.getfixturevalue("postgres"))
+    return lambda table: tables.keep(table, tmp_path)
+
+
+@pytest.mark.parametrize("people", PEOPLE.values(), ids=PEOPLE)
+def test_a_table_elsewhere_has_the_same_keys_and_the_same_answers_from_the_same_bits(keep, people, tmp_path):
+    policy, rows = policy_of(people, presence=True), rows_of(6, outside=2)
+    columns = dx.universe.MarginalQueries.of(policy.compile().universe, [["a", "n"]]).columns
+    keyed = components_of(policy.compile().metric).keys(3)
+    here, there = (
+        key_counts(table, columns, component_keys=keyed, outside="drop")
+        for table in (as_parquet(rows, tmp_path), keep(rows))
+    )
+    assert here.keys.tolist() == there.keys.tolist()
+    assert here.counts.tolist() == there.counts.tolist()
+    assert (here.total, here.dropped) == (there.total, there.dropped)
+    tasks = dx.queries_from_dict({"tasks": [{"keys": ["a", "n"], "at_least": 2}]}, policy)
+    (part,) = dx.plan(policy.compile(), tasks).parts
+    one, other = (part.mechanism.draw(own, Fraction(1, 2), InsecureSeededRandomness(5)) for own in (here, there))
+    assert one.as_dict() == other.as_dict()
+
+
+@pytest.mark.long
+def test_a_table_of_sqlite_is_named_by_its_address(tmp_path):
+    rows = rows_of(7)
+    as_sqlite(rows, tmp_path)
+    (base,) = tmp_path.glob("*.db")
+    policy = policy_of(None)
+    plan = dx.plan(policy.compile(), dx.queries_from_dict({"tasks": [{"keys": ["a", "n"], "at_least": 2}]}, policy))
+    release = plan.release(f"sqlite:///{base}#{base.stem}", ledger=":memory:", spend="1/2")
+    assert release.records == 60
