@@ -97,6 +97,7 @@ class _Lying:
         self.lower_bound = bound
 
 
+@pytest.mark.long
 def test_tables_of_policies_without_a_histogram_have_none():
     _, plan = planned("concentrated", mechanism="gaussian")
     attributes = {f"q{k}": {"values": ["a", "b"]} for k in range(40)}

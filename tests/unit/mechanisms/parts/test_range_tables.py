@@ -13,6 +13,7 @@ from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.parts.box_bound import boxes_bound
 from dxgeom.mechanisms.parts.box_bound_at_once import of_whole_products
 
+pytestmark = pytest.mark.long
 BoxQueries = dx.universe.BoxQueries
 
 
@@ -42,7 +43,6 @@ def test_what_is_no_table_is_refused():
         BoxQueries.ranges_by_cells(universe, ["a0"], ways=2)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("sizes", "along"), [((5, 4), ["a0"]), ((4, 5), ["a0", "a1"])])
 def test_the_closed_form_is_that_of_matrices_and_below_the_best_noise(sizes, along):
     """Σ H_ii², H the root of WᵀW, over ranges that end below the last value; of a solved case no more than its best."""
@@ -65,7 +65,6 @@ def test_the_closed_form_is_that_of_matrices_and_below_the_best_noise(sizes, alo
     assert of_whole_products(metric, fewer, costs)[0] == 0
 
 
-@pytest.mark.long
 def test_two_way_range_tables_err_less_than_asked():
     """Of 669,002 queries; HDMM's products err 1.378e9 in all, its marginals 6.83e8."""
     own = policy_of_ranges((75, 16, 5, 2, 20), "pure", alone=True, presence=True)
