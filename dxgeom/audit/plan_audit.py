@@ -256,6 +256,11 @@ def mechanisms_within(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tup
 
 def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str]:
     """Raises: CertificateRefused; TooLarge, UnsupportedCombination where there is no second route."""
+    if metric.held:
+        raise UnsupportedCombination(
+            "the policy says 'hold': that rings of people are hidden is proved where noise is made and read, and has "
+            "no second route here"
+        )
     if isinstance(mechanism, AdditiveMechanism):
         normal = mechanism.law is not None and mechanism.law.concentrated
     elif isinstance(mechanism, TableMechanism | BoxMechanism | ToeplitzMechanism | KeyCounts):

@@ -132,6 +132,31 @@ def mechanism_of(text: str) -> str:
         return text if text in QUANTILE_FORMS else require_known(text)
 
 
+def body_of(text: str) -> list[list[float]]:
+    """The corners of a body, written as JSON or as a polygon in WKT; or as a file of either.
+
+    Raises: typer.BadParameter.
+    """
+    leave_unloaded()
+    from dxgeom.queries.own_body import NoBody, corners_stated
+
+    said = text.strip()
+    if said[:1] != "[" and "(" not in said:
+        try:
+            said = Path(said).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise typer.BadParameter(
+                f"{text!r} is no list of corners, no polygon, and no file that can be read"
+            ) from error
+    try:
+        corners = corners_stated(json.loads(said, parse_float=str, parse_int=str) if said[:1] == "[" else said)
+    except json.JSONDecodeError as error:
+        raise typer.BadParameter(f"corners are written as JSON, such as [[2, 0], [0, 1]]: {error}") from error
+    except NoBody as error:
+        raise typer.BadParameter(str(error)) from error
+    return [[float(number) for number in corner] for corner in corners]
+
+
 @contextmanager
 def _understood() -> Iterator[None]:
     try:
@@ -193,6 +218,16 @@ CoarseFacetsOption: TypeAlias = Annotated[
         min=4,
         metavar="N",
         help="How many facets the coarsened hull may have, 8,000 when left out: more for less error, later.",
+    ),
+]
+BodyOption: TypeAlias = Annotated[
+    Any,  # the corners
+    typer.Option(
+        "--body",
+        parser=body_of,
+        metavar="CORNERS",
+        help="The shape of the noise: corners such as '[[2, 0], [0, 1]]', a number for every query in each, for two "
+        "queries a polygon in WKT, or the file of either; in place of the queries file's.",
     ),
 ]
 ObjectiveOption: TypeAlias = Annotated[

@@ -12,6 +12,7 @@ import typer
 
 from dxgeom.cli.options import (
     AllOption,
+    BodyOption,
     CoarseFacetsOption,
     ErrorOption,
     Format,
@@ -95,6 +96,7 @@ def plan(
     objective: ObjectiveOption = ObjectiveChoice.balanced,
     error: ErrorOption = None,
     coarse_facets: CoarseFacetsOption = None,
+    body: BodyOption = None,
     published: PublishedOption = False,
     thorough: ThoroughOption = False,
     quick: QuickOption = False,
@@ -129,12 +131,21 @@ def plan(
             return
         if len(queries) > 1:
             once = {"diff": diff, "published": published, "ledger": ledger is not None}
-            once |= {"public-table": public_table is not None, "thorough": is_thorough(thorough, quick)}
+            once |= {
+                "public-table": public_table is not None,
+                "body": body is not None,
+                "thorough": is_thorough(thorough, quick),
+            }
             _refuse_for_several(mechanism, objective, target, once)
             _show_several(policy, queries, records, spend, errors_of(error), output)
             return
         said: dict[str, Any] = {"mechanism": mechanism, "objective": objective.value, "coarse_facets": coarse_facets}
-        said |= {"errors": errors_of(error), "published": published, "thorough": is_thorough(thorough, quick)}
+        said |= {
+            "errors": errors_of(error),
+            "published": published,
+            "body": body,
+            "thorough": is_thorough(thorough, quick),
+        }
         said |= {"ledger": ledger, "anew": True}
         shown = _Shown(output, everything or published)
         _plan_one(policy, queries[0], records, spend, said, level, target, public_table, shown)

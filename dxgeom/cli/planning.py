@@ -29,6 +29,7 @@ _DECIDED = {
     "objective": ObjectiveChoice.balanced.value,
     "errors": None,
     "coarse_facets": None,
+    "body": None,
     "thorough": False,
     "dataset": None,
 }
@@ -64,13 +65,14 @@ def planned(
     print_warnings(policy_read)
     asked = load_queries(queries, policy_read, records)
     said = {name: option for name, option in options.items() if option is not None}
-    search = Search(**{name: said.pop(name) for name in ("coarse_facets", "published") if name in said})
+    search = Search(**{name: said.pop(name) for name in ("coarse_facets", "published", "body") if name in said})
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
     if ready is not None:
         ready(policy_read, metric)
     how = {**said, "search": search, "spend": Fraction(spend or 1)}
     decides = {**how, "search": replace(search, published=False), "records": records}
-    kept = None if ledger is None or data_set is not None else _kept_beside(ledger, policy_read, asked, decides)
+    own = data_set is not None or search.body is not None
+    kept = None if ledger is None or own else _kept_beside(ledger, policy_read, asked, decides)
     if kept is not None and not anew and (found := kept.plan(print_error)) is not None:
         return found, policy_read
     with _progress() as progress:

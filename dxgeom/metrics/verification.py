@@ -82,7 +82,8 @@ class VerifiedMetric(Displayed):
     distance promises, "pure" or "concentrated", which the fingerprint knows, too.
     ``people``: how people with many rows count, None where every row is taken to be a person's only one; where rows are
     counted, ``metric`` is what a policy says of people, divided by the rows that one person may have. ``known``: counts
-    that everybody may know; no distance knows them, and the fingerprint of a policy does.
+    that everybody may know; no distance knows them, and the fingerprint of a policy does. ``held``: whether its
+    distances hold for who knows these counts, too, which not every noise honours; also of a part of such a metric.
     """
 
     metric: Metric
@@ -99,6 +100,7 @@ class VerifiedMetric(Displayed):
     people: People | None = None
     labels: PolicyLabels | None = field(default=None, repr=False)
     known: KnownCounts | None = field(default=None, repr=False)
+    held: bool = False
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -239,6 +241,7 @@ def verify(
         counted,
         labels,
         known,
+        known is not None and known.hold is not None,
         door=_DOOR,
     )
 

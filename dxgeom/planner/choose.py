@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from dxgeom.errors import TooLarge, UnboundedLoss, WrongArgument
+from dxgeom.geometry.halfspaces import body_of_corners
 from dxgeom.kinds import registry
 from dxgeom.mechanisms.shapes.hulls import coordinate_bounds, require_norm_ball
 from dxgeom.mechanisms.shapes.strategy_program import outgrows_a_search
@@ -19,7 +20,7 @@ from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.candidate_names import candidate_names, error_alone
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.comparing.thoroughness import of_small_work, settled
-from dxgeom.planner.kind import Planning, kind_of
+from dxgeom.planner.kind import Planning, QuestionKind, kind_of
 from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.aims import Errors, with_aims
 from dxgeom.planner.objectives.objective import Objective, ObjectiveName, objective_of
@@ -94,12 +95,22 @@ def plan(
     with listener(progress) as tell:
         wish = Wish(objective, importance, errors, mechanism, records, amount, thorough, tell, how)
         kind = kind_of(queries)
-        helping = kind.own_noise and mechanism == AUTO and queries.universe.indexable and helped(metric, queries)
-        if helping or (kind.own_noise and mechanism not in kind.own_noise and queries.universe.indexable):
+        if kind.own_noise and queries.universe.indexable and _is_listed(kind, metric, queries, mechanism):
             queries = with_aims(queries, wish).listed
             kind, wish = kind_of(queries), replace(wish, importance=None, errors=None)
         kind.require_heeded(wish)
-        return kind.part(queries, Planning(metric, wish))
+        found = kind.part(queries, Planning(metric, wish))
+        if metric.held:
+            _ = found.mechanism.account  # which refuses what does not honour that
+        return found
+
+
+def _is_listed(kind: QuestionKind[Any], metric: VerifiedMetric, queries: Any, mechanism: str) -> bool:
+    """Whether tables and boxes are answered one by one: where other noise is named than their own, or public numbers
+    help, or rings of people are to be hidden."""
+    if mechanism not in kind.own_noise:
+        return True
+    return mechanism == AUTO and (metric.held or helped(metric, queries))
 
 
 def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_task: bool = False) -> Plan:
@@ -108,7 +119,7 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_
 
     Raises: as :func:`plan`.
     """
-    if wish.mechanism != AUTO or not outgrows_a_search(queries.count):
+    if wish.mechanism != AUTO or queries.body is not None or not outgrows_a_search(queries.count):
         return plan_of_answers(metric, queries, wish)
     from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
     from dxgeom.planner.marginals.instead import in_tables_instead
@@ -133,6 +144,8 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_
 def plan_of_answers(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
     """The plan of noise on a list of queries, less what public numbers say of them. Raises: as :func:`plan`."""
     options = wish.options
+    if options.body is None and queries.body is not None:
+        options = replace(options, body=body_of_corners([[float(one) for one in corner] for corner in queries.body]))
     if options.body is not None:
         require_norm_ball(options.body, queries.count)
     found: list[Plan] = []

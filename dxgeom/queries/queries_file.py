@@ -17,6 +17,7 @@ from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.one_file import queries_listed
+from dxgeom.queries.own_body import StatedBody, body_beside, in_body
 from dxgeom.queries.query_kind import LIST_THEM
 from dxgeom.queries.syntax import QueriesSyntax
 from dxgeom.queries.tasks.grammar import tasks_listed, tasks_of_histograms
@@ -92,29 +93,42 @@ def tables_from_dict(data: Map[str, Any], policy: Policy, records: int | None = 
     Raises: QueryError with every mistake, among them whatever is no whole table.
     """
     mistakes = Mistakes(text_of_data(data, _QUERIES, "queries", None))
-    _, entries, agreed = _read_all(mistakes, policy.universe, records)
+    _, entries, agreed, body = _read_all(mistakes, policy.universe, records)
     found = UnlistedReader(policy.universe, mistakes, agreed).tables(entries)
     if found is None:
         raise QueryError(mistakes.all)
+    in_body(found, body, mistakes)
     return found
 
 
-def _read_all(mistakes: Mistakes, universe: Universe, records: int | None) -> tuple[str, tuple[Node, ...], int | None]:
-    """The key of a text's list, its entries, and the number of records, where that is public."""
+def _read_all(
+    mistakes: Mistakes, universe: Universe, records: int | None
+) -> tuple[str, tuple[Node, ...], int | None, StatedBody | None]:
+    """The key of a text's list, its entries, the number of records, where that is public, and the body beside them."""
     root = read_tree(mistakes, _BEGIN)
     key, entries = _entries(root, mistakes) if root is not None else ("queries", ())
     if universe.absent is None:
-        return key, entries, _records(root, records, mistakes)
+        return key, entries, _records(root, records, mistakes), body_beside(root, mistakes)
     _refuse_records(root, records, mistakes)
-    return key, entries, None
+    return key, entries, None, body_beside(root, mistakes)
 
 
 def _queries_of(text: PolicyText, policy: Policy, records: int | None) -> Asked:
     require(policy, Policy, "policy", "load one with dx.load_policy; queries are about its universe")
     require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
-    universe = policy.universe
     mistakes = Mistakes(text)
-    key, entries, records = _read_all(mistakes, universe, records)
+    key, entries, number, body = _read_all(mistakes, policy.universe, records)
+    return in_body(_asked(key, entries, policy.universe, number, text, mistakes), body, mistakes)
+
+
+def _asked(
+    key: str,
+    entries: tuple[Node, ...],
+    universe: Universe,
+    records: int | None,
+    text: PolicyText,
+    mistakes: Mistakes,
+) -> Asked:
     counted = entries[:1] if universe.indexable else tasks_of_histograms(entries)
     of_tasks = key == "tasks"
     if not universe.indexable and of_tasks and (counted or not entries):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 from dxgeom.queries.counts_and_sums import Count, Sum
 from dxgeom.queries.matrix_file import Matrix
 from dxgeom.queries.means_and_shares import Mean, Share, Variance
-from dxgeom.queries.over_time import EachPeriod, SlidingWindow, TotalSoFar
+from dxgeom.queries.over_time import AgainstEarlier, EachPeriod, SlidingWindow, TotalSoFar
 from dxgeom.queries.quantiles import Median, Quantiles
 from dxgeom.queries.query_kind import STRICT, QueryKind
 from dxgeom.queries.tables_of_counts import Marginal, Marginals, Prefixes, Ranges
@@ -28,6 +28,7 @@ QUERY_KINDS: Final[tuple[QueryKind, ...]] = (
     EachPeriod(),
     TotalSoFar(),
     SlidingWindow(),
+    AgainstEarlier(),
     Median(),
     Quantiles(),
     Matrix(),
@@ -75,6 +76,11 @@ def instead_of(word: str, known: tuple[str, ...]) -> str:
     return OF_OTHER_LANGUAGES.get(word.lower()) or did_you_mean(word, known)
 
 
+_NUMBER: Final[dict[str, Any]] = {"type": ["number", "string"]}
+_CORNER: Final[dict[str, Any]] = {"type": "array", "minItems": 1, "items": _NUMBER}
+_BODY: Final[dict[str, Any]] = {"anyOf": [{"type": "array", "minItems": 1, "items": _CORNER}, {"type": "string"}]}
+
+
 @final
 class QueriesSyntax(BaseModel):
     """A whole queries file; its queries are read one by one."""
@@ -86,6 +92,11 @@ class QueriesSyntax(BaseModel):
     )
     queries: Annotated[Any, WithJsonSchema({"type": "array", "minItems": 1})] = Field(
         None, description="What to ask; each query asks for one thing."
+    )
+    body: Annotated[Any, WithJsonSchema(_BODY)] = Field(
+        None,
+        description="The shape of the noise: corners, each with a number for every query, or for two queries a polygon "
+        "in WKT.",
     )
     tasks: Annotated[Any, WithJsonSchema({"type": "array", "minItems": 1})] = Field(
         None,

@@ -25,7 +25,7 @@ from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.report.account import answers_of, budget_gauge
 from dxgeom.report.facts import Facts, Pair
 from dxgeom.report.questions import questions_section
-from dxgeom.report.rules import example_pairs, rows_of, rule_title
+from dxgeom.report.rules import example_pairs, over_time, rows_of, rule_title
 from dxgeom.report.sections import combined, evidence, head, needed, not_hidden, way_of, words_and_signature
 from dxgeom.report.warnings import CEILING, right_of_thousand, warnings
 from dxgeom.wording.numbers import NO_LIMIT, amount
@@ -81,7 +81,7 @@ def _hidden(facts: Facts) -> Section:
     blocks.append(
         Paragraph("What is told grows faster than distance: four times the distance is more than four times ε.", "note")
     )
-    blocks.append(_drawn(facts))
+    blocks += [_drawn(facts), *over_time(facts, _right)]
     return Section(1, "What is hidden, and how strongly", tuple(blocks))
 
 

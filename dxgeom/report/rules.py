@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from dxgeom.document.document import Badge, Beside, Block, Paragraph, Picture, Section, ShownColumn, ShownTable, Words
-from dxgeom.document.scenes import MOST_VALUES, flat, guess_curve, heat_map, place_map
+from dxgeom.document.scenes import MOST_VALUES, curve_over_time, flat, guess_curve, heat_map, of_odds, place_map
 from dxgeom.policy.axes import PlacesAxis
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.distance_bounds import PerDistance, Threshold
@@ -192,7 +192,7 @@ _STEPS: Final = ((1, "One step"), (2, "Two steps"), (4, "Four steps"))
 def hidden(facts: Facts) -> Section:
     """The section."""
     section = promises(facts)
-    return replace(section, blocks=(*section.blocks, *_pictures(facts)))
+    return replace(section, blocks=(*section.blocks, *_pictures(facts), *over_time(facts)))
 
 
 def promises(facts: Facts) -> Section:
@@ -354,6 +354,36 @@ def example_pairs(facts: Facts) -> list[Pair]:
     """All pairs that the page gives as examples."""
     rows = itertools.chain.from_iterable(rows_of(facts, rule) for rule in facts.policy.rules)
     return list(dict.fromkeys([facts.extremes.closest, *(pair for _, pair in rows), facts.extremes.farthest]))
+
+
+def over_time(facts: Facts, right: Callable[[float], float] = of_odds) -> Iterator[Block]:
+    """What is revealed of some periods in a row, as figures and as a curve; nothing where a policy has no time.
+
+    Args: ``right``: right guesses of 1,000, at most, at a distance and spend 1.
+    """
+    review = facts.review.time
+    if review is None:
+        return
+    yield Paragraph("Over time", "title")
+    every = review.time.periods.every
+    yield Paragraph(
+        f"A rule about one {every} says little of a year. Of somebody with one record in each {every}, some in a row, "
+        "all answers within the budget reveal whether they are there, or what these say, with at most so many right "
+        "guesses of 1,000."
+    )
+    columns = (
+        ShownColumn("In a row"),
+        *(ShownColumn(one, figures=True) for one in ("Distance", "Right of 1,000", "Odds")),
+    )
+    spans = [(f"{one.periods:,} {every}{'s' * (one.periods > 1)}", one) for one in review.spans]
+    rows = [
+        (words, amount(float(one.distance)), f"{math.ceil(right(float(one.distance) * facts.budget)):,}", one.odds)
+        for words, one in spans
+    ]
+    yield ShownTable("What is revealed over time", columns, tuple(rows))
+    each = float(review.spans[0].distance) * facts.budget
+    scene = curve_over_time([(words, float(one.periods)) for words, one in spans], each, right)
+    yield Picture(scene, "Right guesses of 1,000, at most, over periods in a row.")
 
 
 def _pictures(facts: Facts) -> Iterator[Block]:

@@ -19,7 +19,6 @@ from dxgeom.document.document import (
     Words,
 )
 from dxgeom.planner.public_numbers import EXACT, public_sentences, public_words
-from dxgeom.policy.explain.informed import NOT_HELD
 from dxgeom.policy.explain.tightening import NOBODY, Tightening
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.report.facts import Facts, spoken
@@ -143,7 +142,7 @@ def _known(facts: Facts) -> Iterator[Row]:
         given = "Its numbers are in the policy." if one.numbers is not None else "Listing it gives it away."
         words = f"{one.words[:1].upper()}{one.words[1:]}"
         yield words, f"Everybody may know it. {given}", f"The policy, by 'known:' (line {line})."
-    yield "What known counts tell of records", f"{informed.sentences} {NOT_HELD}", "The same."
+    yield "What known counts tell of records", f"{informed.sentences} {informed.remedy}", "The same."
 
 
 def _rows(facts: Facts) -> Iterator[Row]:

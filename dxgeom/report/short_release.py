@@ -18,7 +18,7 @@ from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE
 from dxgeom.report.answers import answer_notes, answer_tables
 from dxgeom.report.short_plan import MOST_ROWS, chosen_rows, often
-from dxgeom.report.short_policy import called, people_words, rule_rows, unit_of
+from dxgeom.report.short_policy import ONE_ROW_EACH, called, people_words, rule_rows, unit_of
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import amount, answer_and_bar, counted, ends_outward, in_full
 
@@ -51,6 +51,8 @@ def release_screen(
     known = policy if policy is not None else _policy_of(released)
     people = people.replace("records", "people").replace("people", "people" if known is None else known.labels.people)
     assumed = _ONE_ROW if released.people is None else people_words(released.people)
+    if known is not None and known.universe.one_row_each:
+        assumed = ONE_ROW_EACH
     many = f"the number of {people} is private" if released.records is None else f"{released.records:,} {people}"
     made_up = ", made up" if released.rehearsal else ""
     dropped = f"; {released.dropped:,} rows that do not fit were left out" if released.dropped else ""

@@ -112,12 +112,21 @@ class KnownClasses:
 class KnownCounts:
     """The counts that a policy says everybody may know, and their classes.
 
-    ``lines``: where each stands in the policy's file.
+    ``lines``: where each stands in the policy's file. ``hold``: for whom of those who know them the policy's distances
+    are held: who is unsure of one person and one more, "2", or of "all", and judges people separately; None for nobody.
     """
 
     counts: tuple[PublicCount, ...]
     classes: KnownClasses
     lines: tuple[int, ...]
+    hold: str | None = None
+
+    @property
+    def held_people(self) -> int:
+        """The noise hides rings of up to so many people; 0 where none are held."""
+        if self.hold is None:
+            return 0
+        return min(2, self.classes.most_people) if self.hold == "2" else self.classes.most_people
 
     @property
     def digest(self) -> list[str]:
@@ -261,7 +270,8 @@ def _totals(system: _System) -> list[int | None]:
             raise Contradiction(
                 f"a set is counted as {number:,} records, and its parts as {sum(values[one] for one in members):,}"
             )
-    _check_dependent(numbered)
+    if sum(one.numbers is not None for one in system.counts) > 1:
+        _check_dependent(numbered)
     return [value if done else None for value, done in zip(values, known.tolist(), strict=True)]
 
 

@@ -48,9 +48,10 @@ class LinearQueries(Counts):
     in, :data:`RECORDS` for counts; left out, all are alike. ``errors`` (K,): the root mean squared error that an answer
     may have, None where none was asked for. ``rounding`` (K,): how far each answer can be from one about raw numbers,
     whose values were rounded; left out, none is. ``ratios`` of two answers each and ``variances`` of three: such as are
-    asked for, too. ``origins`` (K,): the query of a file, and the group of records, that each answer is about; left
-    out, each is a query of its own. ``source``: the text that they were read from, as whoever read it keeps it; None
-    for queries made in Python. Neither is a part of what they mean.
+    asked for, too. ``body``: corners (K,) of the shape that noise is to have, in answer units, each of which stands for
+    its opposite, too; None where the shape is sought. ``origins`` (K,): the query of a file, and the group of records,
+    that each answer is about; left out, each is a query of its own. ``source``: the text that they were read from, as
+    whoever read it keeps it; None for queries made in Python. Neither is a part of what they mean.
     """
 
     form: ClassVar = "listed"
@@ -70,6 +71,7 @@ class LinearQueries(Counts):
     source: object = field(default=None, repr=False)
     origins: tuple[AnswerOrigin, ...] = field(default=(), repr=False)
     variances: tuple[AskedVariance, ...] = field(default=(), repr=False)
+    body: tuple[tuple[Fraction, ...], ...] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"<LinearQueries: {self.count:,}, {self.names[0]!r}{' and on' if self.count > 1 else ''}>"
@@ -96,6 +98,7 @@ class LinearQueries(Counts):
         self.require_proper_aims()
         _require(len(self.rounding) in (0, self.count), "every query has its own rounding, or none is rounded")
         _require(len(self.origins) in (0, self.count), "every query has one origin, or none has")
+        _require(all(len(one) == self.count for one in self.body or ()), "corners have one number for every query")
         absent = None if self.universe is None else self.universe.absent
         if absent is not None:
             require_nothing_for_absence(self.tables, absent)
@@ -188,6 +191,7 @@ class LinearQueries(Counts):
         for part in parts:
             require(part, Counts, "parts", "load them with dx.load_queries, or use dx.LinearQueries.from_matrix")
         own = [part.listed for part in parts]
+        _require(all(part.body is None for part in own), "workloads that are stacked state no body of their own")
         universe, records = own[0].universe, own[0].records
         for part in own:
             same = part.universe and universe and part.universe.lists_the_same_records(universe)
@@ -255,6 +259,8 @@ class LinearQueries(Counts):
             digest.update(repr((self.rounding, self.ratios)).encode())
         if self.variances:
             digest.update(repr(self.variances).encode())
+        if self.body:
+            digest.update(repr(self.body).encode())
         return digest.hexdigest()
 
 

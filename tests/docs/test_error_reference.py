@@ -17,7 +17,7 @@ from dxgeom.queries.queries_file import parse_queries
 
 REFERENCE = ROOT / "docs" / "reference" / "errors.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-ABOUT_QUERIES = ("records", "queries", "tasks")
+ABOUT_QUERIES = ("records", "body", "queries", "tasks")
 
 
 class Section(NamedTuple):

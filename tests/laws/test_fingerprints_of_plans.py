@@ -49,6 +49,9 @@ ALONG_TIME: list[tuple[str, dict[str, Any], Any]] = [
     ("WindowSyntax.window", {"window": "2 steps"}, "3 steps"),
     ("WindowSyntax.where", {"window": "2 steps"}, "b == 'x'"),
     ("WindowSyntax.by", {"window": "2 steps"}, "b"),
+    ("AgainstSyntax.against", {"against": "1 step"}, "2 steps"),
+    ("AgainstSyntax.where", {"against": "1 step"}, "b == 'x'"),
+    ("AgainstSyntax.by", {"against": "1 step"}, "b"),
 ]
 QUANTILES: list[tuple[str, dict[str, Any], Any]] = [
     ("MedianSyntax.median", {"median": "a", "name": "q"}, "n"),
@@ -122,8 +125,8 @@ def owner(model: type[BaseModel], field: str) -> str:
 def test_every_field_of_the_queries_language_is_changed_once():
     derived = {owner(kind.syntax, field) for kind in QUERY_KINDS for field in kind.syntax.model_fields}
     assert {named for named, *_ in (*MEANT, *QUANTILES, *ALONG_TIME)} == derived - SHOWN
-    # A list of these, and the number that a mean is divided by: see the next tests.
-    assert set(QueriesSyntax.model_fields) == {"records", "queries", "tasks"}
+    # A list of these, the number that a mean is divided by, and the body of linear queries: see the next tests.
+    assert set(QueriesSyntax.model_fields) == {"records", "queries", "tasks", "body"}
 
 
 TASK_BODIES = [(kind.word, set(kind.body.model_fields)) for kind in task_kinds() if kind.body is not None]
@@ -247,6 +250,7 @@ CHANGED: dict[str, Any] = {
     "rounding": (ValueRounding(Fraction(1)), ValueRounding()),
     "ratios": (AskedRatio("p over q", 0, 1),),
     "variances": (AskedVariance("p spread", 0, 1, 1, (Fraction(0), Fraction(2))),),
+    "body": ((Fraction(2), Fraction(0)), (Fraction(0), Fraction(1))),
 }
 
 

@@ -156,6 +156,8 @@ MEANT: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("TimeSyntax.before", "time", ("time", "before"), "false"),
     ("TimeSyntax.after", "time", ("time", "after"), "false"),
     ("PolicySyntax.known", "words", ("known",), [{"totals": "a"}]),
+    ("PolicySyntax.hold", "known", ("hold",), 2),
+    ("PolicySyntax.hold", "known", ("hold",), "all"),
     ("KnownSyntax.totals", "known", ("known", 0), {"totals": "b"}),
     ("KnownSyntax.numbers", "known numbers", ("known", 0, "numbers"), "other.csv"),
     ("KnownSyntax.where", "known rows", ("known", 0, "where"), "a == 'y'"),

@@ -165,7 +165,7 @@ def how_public_counts_are_stated() -> Iterator[str]:
 
 
 ALONG_TIME = "queries: [{every: month, by: a}, {total: so far, where: a == 'b', by: a}, {window: 2 steps, by: a}]"
-ALONG_TIME_ALONE = "queries: [{every: day, where: a == 'b'}, {window: 7 days, where: a == 'b'}]"
+ALONG_TIME_ALONE = "queries: [{every: day, where: a == 'b'}, {window: 7 days, where: a == 'b'}, {against: 7 days}]"
 
 
 @pytest.mark.parametrize(
@@ -193,6 +193,7 @@ def test_the_examples_use_every_key_and_choice_of_the_schemas(schema, files):
             "queries: [{variance: age, label: Spread of ages}]",
             "tasks: [{distinct: {of: age, where: age > 1}}]",
             "tasks: [{keys: age, at_least: 3}, {keys: [age], spurious: 1}]",
+            "{body: [[1]], queries: [{count: true}]}",
             "tasks: [{adaptive: {workload: [{marginal: age}], bars: 1/5, rounds: 3, rows: 10}}]",
         )
     ):

@@ -26,6 +26,10 @@ _UP: Final = 1 + 1e-9
 _DIGITS: Final = 6
 TWO: Final = 2
 NOT_HELD: Final = "This is stated, not prevented: no noise is added for it."
+_HELD: Final = (
+    "The policy says 'hold: {hold}': for whoever judges {several} separately{unsure}, every two records are no farther "
+    "apart than the rules say, since noise hides rings of {several}, too."
+)
 Codes: TypeAlias = "list[int] | None"
 
 
@@ -79,10 +83,19 @@ class Informed:
     separate: float | None
     all_told: Telling = field(repr=False)
     who: WhoseRecord = PERSON
+    hold: str | None = None
 
     def lines(self) -> list[str]:
         """For a reader."""
-        return [f"Public: {'; '.join(self.counts)}. {self.sentences} {NOT_HELD}"]
+        return [f"Public: {'; '.join(self.counts)}. {self.sentences} {self.remedy}"]
+
+    @property
+    def remedy(self) -> str:
+        """Whether this is prevented, for a reader."""
+        if self.hold is None:
+            return NOT_HELD
+        unsure = f" and is unsure of one {self.who.one} and one more" if self.hold == "2" else ""
+        return _HELD.format(hold=self.hold, several=self.who.several, unsure=unsure)
 
     @property
     def sentences(self) -> str:
@@ -110,7 +123,7 @@ class Informed:
             "classes": self.classes,
             "unsure_of_two": _jsonable(self.two),
             "judging_all_separately": None if self.separate is None else _jsonable(self.separate),
-            "held": False,
+            "held": False if self.hold is None else self.hold,
         }
 
 
@@ -217,11 +230,13 @@ def informed_of(policy: ResolvedPolicy, parts: Sequence[Metric], metric: Metric)
     ringed, classes = _ringed(policy, known, parts, metric), known.classes
     words, told = tuple(one.words for one in known.counts), Telling(policy.privacy, policy.budget)
     if not classes.partition:
-        return Informed(words, False, classes.count, _up(2 * ringed.rings.widest), None, told, who_of(policy))
+        return Informed(
+            words, False, classes.count, _up(2 * ringed.rings.widest), None, told, who_of(policy), known.hold
+        )
     if classes.count == 1:
-        return Informed(words, True, 1, 0.0, 0.0, told, who_of(policy))
+        return Informed(words, True, 1, 0.0, 0.0, told, who_of(policy), known.hold)
     two, separate = (ringed.rings.most(ringed.farthest, people) for people in (TWO, classes.most_people))
-    return Informed(words, True, classes.count, _up(two), _up(separate), told, who_of(policy))
+    return Informed(words, True, classes.count, _up(two), _up(separate), told, who_of(policy), known.hold)
 
 
 def informed_of_pair(

@@ -14,7 +14,7 @@ from dxgeom.errors import PredicateError
 from dxgeom.policy.source.data_files import CsvTable, read_csv, read_or_note
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.yaml_tree import Mapping, Scalar, node_at, place_in
-from dxgeom.policy.syntax.known_syntax import KnownSyntax
+from dxgeom.policy.syntax.known_syntax import MOST_COUNTED, KnownSyntax
 from dxgeom.policy.syntax.models import HERE
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.universe.attributes import Attribute, NotAValue
@@ -54,8 +54,12 @@ def stated_counts(
 
     Args: ``names``: all attributes that there are, None where nobody knows them; ``attributes``: those that are right.
     """
-    stated = tree.document.known
+    stated, hold = tree.document.known, tree.document.hold
     if stated is None:
+        if hold is not None:
+            mistakes.add(
+                "DX199", tree.key_span("hold"), "'hold' is about known counts, and there are none", HERE["known"]
+            )
         return None
     before = len(mistakes.all)
     if not stated:
@@ -81,8 +85,12 @@ def stated_counts(
     except Contradiction as error:
         mistakes.add("DX197", tree.key_span("known"), f"these numbers contradict each other: {error}", _ELSEWHERE)
         return None
+    if hold is not None and not classes.partition:
+        message = "'hold' needs counts of one partition, and these counts cross: nothing bounds what is to be held"
+        mistakes.add("DX199", tree.key_span("hold"), message, "leave 'hold' out, or list nested counts only")
+        return None
     lines = tuple(mistakes.text.position(tree.span("known", place).start)[0] for place in range(len(stated)))
-    return KnownCounts(tuple(counts), classes, lines)
+    return KnownCounts(tuple(counts), classes, lines, hold)
 
 
 def _was_cut(tree: SyntaxTree, place: int, entry: KnownSyntax) -> bool:
@@ -215,8 +223,8 @@ class _Reader:
             except NotANumber as error:
                 yield f"{where}: {numbered} is {shown(number)}: {error}"
                 continue
-            if count < 0 or count.denominator != 1:
-                yield f"{where}: {numbered} is {shown(number)}, and a number of records is whole and not below 0"
+            if not 0 <= count <= MOST_COUNTED or count.denominator != 1:
+                yield f"{where}: {numbered} is {shown(number)}, and a number of records is whole, 0 to 10^15"
             elif at in found:
                 yield f"{where}: this combination has a number already"
             else:

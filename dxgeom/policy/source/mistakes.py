@@ -74,6 +74,7 @@ CODES: Final[dict[str, str]] = {
     "DX196": "a known count of an attribute that does not exist, or is named twice, or of too many combinations",
     "DX197": "known numbers that lack a combination, have one twice, are no counts, or contradict each other",
     "DX198": "known counts where people may have many rows",
+    "DX199": "'hold' without known counts, or with counts that cross",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",
@@ -91,6 +92,7 @@ CODES: Final[dict[str, str]] = {
     "DX219": "a quantile's level that is not between 0 and 1, or listed twice",
     "DX220": "quantiles and other queries in one file",
     "DX221": "a query, or part of one, that needs a count of every possible record, where there are too many",
+    "DX222": "a body that is none, or of other queries",
     # tasks
     "DX230": "a task asks for nothing, or for more than one thing",
     "DX231": "shares of tasks that are not positive, are stated by some only, or do not sum to 1",

@@ -28,7 +28,7 @@ from dxgeom.policy.source.fields import (
     WholeBudget,
     WholeFromOne,
 )
-from dxgeom.policy.syntax.known_syntax import KnownSyntax
+from dxgeom.policy.syntax.known_syntax import Hold, KnownSyntax
 from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
 from dxgeom.policy.syntax.time_syntax import TimeSyntax
 
@@ -182,6 +182,7 @@ class PolicySyntax(BaseModel):
     privacy: Literal["pure", "concentrated"] = "pure"
     people: Annotated[PeopleSyntax | Literal["one row each"], _OrOneRowEach()] | None = None
     known: tuple[KnownSyntax, ...] | None = None
+    hold: Hold | None = None
     dataset: DatasetSyntax | None = None
     unconnected: Literal["allow"] | None = None
 
@@ -198,7 +199,7 @@ BOUNDS: Final = (
 
 HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, privacy, people, "
-    "known, dataset, unconnected",
+    "known, hold, dataset, unconnected",
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "time": f"time has: {', '.join(TimeSyntax.model_fields)}; as in {{column: day, from: 2027-01-01, to: 2027-12-31, "
     "every: day}",

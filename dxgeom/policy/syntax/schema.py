@@ -35,6 +35,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "people": "Whose row a row of the data is, and how people with many rows count; 'one row each' states what is "
         "assumed where it is left out.",
         "known": "Counts of records that everybody may know, from elsewhere.",
+        "hold": "The stated distances hold for who knows these counts, too: who is unsure of 2 people, or of all.",
         "dataset": "Which data the policy is about: policies about the same data share a ledger.",
         "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
     },
