@@ -11,7 +11,7 @@ export function sign(studio) {
   const hand = make('div', { class: 'signature' }, ...['Name', 'Place and date', 'Signature'].map(one => make('div', {}, one)));
   const whole = make('div', {}, digest, make('h2', {}, 'What is promised'), rules, make('h2', {}, 'What is decided'), list, by, hand);
   const panel = make('div', {}, lead, whole);
-  let found = null, boxes = [], fingerprint = '';
+  let found = null, boxes = [], latest = '', shown = '';
 
   async function load() {
     try { found = await ask('decisions'); } catch (error) { found = null; lead.textContent = error.message; }
@@ -39,12 +39,17 @@ export function sign(studio) {
     } catch (error) { lead.textContent = error.message; }
   }
 
-  function show(state) {
-    const now = `${state.fingerprint} ${state.saved}`;
-    if (now === fingerprint || panel.hidden) return;
-    fingerprint = now;
+  // What was ticked stays as long as the policy is the same.
+  function open() {
+    if (latest === shown) return;
+    shown = latest;
     load();
   }
 
-  return { name: 'sign', title: 'Sign', panel, show, open: load };
+  function show(state) {
+    latest = `${state.fingerprint} ${state.saved}`;
+    if (!panel.hidden) open();
+  }
+
+  return { name: 'sign', title: 'Sign', panel, show, open };
 }
