@@ -1,8 +1,10 @@
 """Whole tables that follow the data, on the five attributes of Adult: errors and processor seconds by ρ and by seed.
 
-Beside them: each table by itself with independent normal noise, and recorded errors of AIM (McKenna, Mullins, Sheldon &
-Miklau 2022; its authors' code on the same tables, 300 steps a round, two seeds). Run as ``python benchmarks/adaptive.py
-adult.csv [seeds]``; the file has the columns of :data:`WANTED`.
+Beside them, at the last ρ: the certified plan of the same tables as released, and one model of these answers. Then a
+policy that protects some attributes less than others, and the same tables at its least ε for all. Recorded errors are
+of AIM (McKenna, Mullins, Sheldon & Miklau 2022; its authors' code on the same tables, 300 steps a round, two seeds).
+Run as ``python benchmarks/adaptive.py adult.csv [seeds] [part …]``; the file has the columns of :data:`WANTED`, parts
+are a ρ, "plan" or "unequal", all of them where none is named.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import time
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.csv as csv
@@ -19,12 +22,16 @@ import pyarrow.csv as csv
 import dxgeom as dx
 from dxgeom.engines.counted_tables import TableCounts
 from dxgeom.mechanisms.synthetic.adaptive import adaptive_tables
+from dxgeom.mechanisms.synthetic.table_model import MeasuredTable, fitted
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 WANTED = ("age", "education", "occupation", "workclass", "salary-class")
 RHOS = (Fraction(1, 1600), Fraction(1, 100), Fraction(4, 25))
 RECORDED = {Fraction(1, 1600): 0.340, Fraction(1, 100): 0.230, Fraction(4, 25): 0.125}
+UNEQUAL = ("0.1", "0.8", "0.8", "0.4", "0.1")
+"""ε of each attribute, in the order of :data:`WANTED`."""
+GROUPS = [list(one) for one in combinations(WANTED, 3)]
 
 
 def codes_of(path: Path) -> tuple[dict[str, list[str]], np.ndarray]:
@@ -52,48 +59,85 @@ def error_of(answers: list[np.ndarray], truth: list[np.ndarray], records: int) -
     return float(np.mean([np.abs(a - t).sum() / records for a, t in zip(answers, truth, strict=True)]))
 
 
-def main() -> None:
-    words, codes = codes_of(Path(sys.argv[1]))
-    seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    records, shape = len(codes), [len(own) for own in words.values()]
-    groups = [list(one) for one in combinations(WANTED, 3)]
-    places = [tuple(map(WANTED.index, group)) for group in groups]
-    truth = []
-    for own in places:
-        flat = np.ravel_multi_index([codes[:, axis] for axis in own], [shape[axis] for axis in own])
-        truth.append(np.bincount(flat, minlength=int(np.prod([shape[axis] for axis in own]))))
-    print(f"{records:,} records, {' × '.join(map(str, shape))} cells; calibration {calibration():.2f} s")
-    for rho in RHOS:
-        # ρ is ε₀²/2: presence at 1, and what is spent the root of 2ρ, rounded down.
-        spend = Fraction(int(float(2 * rho) ** 0.5 * 10**9), 10**9)
-        policy = dx.Policy.from_dict(
+class Case:
+    """A policy, its tables, and what they count."""
+
+    def __init__(self, words: dict[str, list[str]], codes: np.ndarray, rules: list[dict[str, str]]) -> None:
+        self.policy = dx.Policy.from_dict(
             {
                 "policy": "adult",
                 "privacy": "concentrated",
                 "universe": {"attributes": dict(words)},
                 "budget": "10",
-                "rules": [{"presence": "true", "epsilon": "1"}],
+                "rules": rules,
                 "unconnected": "allow",
             }
         )
-        metric = policy.compile()
-        mechanism = adaptive_tables(metric, MarginalQueries.of(policy.universe, groups), bars=0)
-        order = [places.index(tuple(one)) for one in mechanism.queries.attribute_sets]
-        data = TableCounts(tuple(truth[place].astype(np.int64) for place in order), records)
+        self.metric, self.records = self.policy.compile(), len(codes)
+        self.queries = MarginalQueries.of(self.policy.universe, GROUPS)
+        column = [WANTED.index(one.column) for one in self.queries.columns]
+        each = zip(self.queries.attribute_sets, self.queries.shapes, strict=True)
+        self.truth = [
+            np.bincount(
+                np.ravel_multi_index([codes[:, column[axis]] for axis in own], shape), minlength=int(np.prod(shape))
+            ).astype(np.int64)
+            for own, shape in each
+        ]
+        self.data = TableCounts(tuple(self.truth), self.records)
+
+    def adaptive(self, spend: Fraction, seeds: int) -> str:
+        """Errors and seconds of tables that follow the data."""
+        mechanism = adaptive_tables(self.metric, self.queries, bars=0)
         errors, seconds, rounds = [], [], []
         for seed in range(seeds):
             begin = time.process_time()
-            answer = mechanism.drawn(data, spend, InsecureSeededRandomness(seed))
+            answer = mechanism.drawn(self.data, spend, InsecureSeededRandomness(seed))
             seconds.append(time.process_time() - begin)
-            errors.append(error_of(list(answer.tables), [truth[place] for place in order], records))
-            rounds.append(len(answer.transcript) - len(shape))
-        noise = np.sqrt(2 / np.pi) * np.sqrt(len(groups)) / float(spend)
-        at_once = float(np.mean([noise * len(one) / records for one in truth]))
-        print(
-            f"rho {float(rho):<8g} error {np.median(errors):.3f} ({min(errors):.3f} to {max(errors):.3f}), "
-            f"{np.median(seconds):.1f} s, {np.median(rounds):.0f} rounds; AIM, recorded, {RECORDED[rho]:.3f}; "
-            f"each table with its own noise {at_once:.2f}"
+            errors.append(error_of(list(answer.tables), self.truth, self.records))
+            rounds.append(len(answer.transcript) - len(WANTED))
+        said = f"error {np.median(errors):.3f} ({min(errors):.3f} to {max(errors):.3f})"
+        return f"{said}, {np.median(seconds):.1f} s, {np.median(rounds):.0f} rounds"
+
+    def planned(self, spend: Fraction, seeds: int) -> str:
+        """Errors of the certified plan, and of one model of what it released."""
+        plan: Any = dx.plan(self.metric, self.queries)
+        deviations = np.sqrt(plan.mechanism.mean_squares(spend))
+        released, modelled, seconds = [], [], []
+        for seed in range(seeds):
+            noisy = plan.mechanism.drawn(self.data, spend, InsecureSeededRandomness(seed))
+            raw = [noisy.counts(place).ravel() for place in range(len(self.truth))]
+            released.append(error_of(raw, self.truth, self.records))
+            begin = time.process_time()
+            each = zip(self.queries.attribute_sets, raw, deviations.tolist(), strict=True)
+            model = fitted(self.queries.sizes, [MeasuredTable(*one) for one in each], raw[0].sum(), 200)
+            seconds.append(time.process_time() - begin)
+            tables = list(map(model.table, self.queries.attribute_sets))
+            modelled.append(error_of(tables, self.truth, self.records))
+        said = f"{plan.mechanism.name}: error {np.median(released):.3f}; one model of its answers "
+        return (
+            f"{said}{np.median(modelled):.3f} ({min(modelled):.3f} to {max(modelled):.3f}), {np.median(seconds):.1f} s"
         )
+
+
+def main() -> None:
+    words, codes = codes_of(Path(sys.argv[1]))
+    seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    parts = sys.argv[3:] or [*(f"{float(rho):g}" for rho in RHOS), "plan", "unequal"]
+    sizes = " × ".join(str(len(own)) for own in words.values())
+    print(f"{len(codes):,} records, {sizes} cells; {seeds} seeds; calibration {calibration():.2f} s", flush=True)
+    everybody = Case(words, codes, [{"presence": "true", "epsilon": "1"}])
+    # ρ is ε₀²/2: presence at 1, and what is spent the root of 2ρ, rounded down.
+    spends = {rho: Fraction(int(float(2 * rho) ** 0.5 * 10**9), 10**9) for rho in RHOS}
+    for rho, spend in spends.items():
+        if f"{float(rho):g}" in parts:
+            said = everybody.adaptive(spend, seeds)
+            print(f"rho {float(rho):<8g} {said}; AIM, recorded, {RECORDED[rho]:.3f}", flush=True)
+    if "plan" in parts:
+        print(f"rho {float(RHOS[-1]):<8g} {everybody.planned(spends[RHOS[-1]], seeds)}", flush=True)
+    if "unequal" in parts:
+        for title, epsilons in (("unequal", UNEQUAL), ("the least for all", (min(UNEQUAL),) * len(WANTED))):
+            rules = [{"change": one, "epsilon": own} for one, own in zip(WANTED, epsilons, strict=True)]
+            print(f"{title}: {Case(words, codes, rules).adaptive(Fraction(1), seeds)}", flush=True)
 
 
 if __name__ == "__main__":

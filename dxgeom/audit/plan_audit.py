@@ -87,14 +87,19 @@ class DrivenTables(NamedTuple):
 
 
 def require_answers(mechanism: AdditiveMechanism, records: NDArray[Any], measured: NDArray[Any]) -> None:
-    """That linear answers show of such a change of records (N,) what is ``measured`` (m,) of it, with noise.
+    """That linear answers show of such a change of records (N,) what is ``measured`` (m,) of it, with noise, beside
+    what they are of no record and no noise, which is public.
 
     Raises: CertificateRefused.
     """
 
+    def answers(counts: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
+        return np.array(mechanism.answered(counts, [noise.tolist()])[0], dtype=object)
+
+    of_nobody = answers(np.zeros_like(records, dtype=np.int64), np.zeros_like(measured, dtype=np.int64))
+
     def shown(parts: Numbers) -> Numbers:
-        counts, noise = parts
-        return [np.array(mechanism.answered(counts, [noise.tolist()])[0], dtype=object)]
+        return [answers(*parts) - of_nobody]
 
     _require_nothing_else(shown, [records, -measured])
 
@@ -251,6 +256,11 @@ def mechanisms_within(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tup
 
 def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str]:
     """Raises: CertificateRefused; TooLarge, UnsupportedCombination where there is no second route."""
+    if metric.held:
+        raise UnsupportedCombination(
+            "the policy says 'hold': that rings of people are hidden is proved where noise is made and read, and has "
+            "no second route here"
+        )
     if isinstance(mechanism, AdditiveMechanism):
         normal = mechanism.law is not None and mechanism.law.concentrated
     elif isinstance(mechanism, TableMechanism | BoxMechanism | ToeplitzMechanism | KeyCounts):

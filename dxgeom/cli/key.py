@@ -76,12 +76,14 @@ def rotate(
     if ledger is None:
         raise typer.BadParameter("is missing", param_hint="--ledger")
     with refusals(output):
-        from dxgeom.planner.instalments.keys import place_of_key, read_keys, with_new_key
+        from dxgeom.planner.instalments.keys import alone_with, place_of_key, read_keys, with_new_key
         from dxgeom.planner.instalments.telling import seal_again
 
-        chosen = [plan_in(one) for one in plans]
-        found = with_new_key(read_keys(place_of_key(key), ledger))
-        seals = sum(seal_again(one, ledger, along, found) for one in chosen)
+        chosen, file = [plan_in(one) for one in plans], place_of_key(key)
+        read_keys(file, ledger)
+        with alone_with(file):
+            found = with_new_key(read_keys(file, ledger))
+            seals = sum(seal_again(one, ledger, along, found) for one in chosen)
         lines = [f"file   {found.file}", f"name   {found.name}", f"seals  {seals:,} closed with it"]
         print_either(output, {"file": str(found.file), "name": found.name, "seals": seals}, lines)
 
@@ -90,9 +92,11 @@ def rotate(
 def forget(key: KeyOption = None, output: FormatOption = Format.text) -> None:
     """Remove earlier keys from the file: seals that were not closed anew can then never be opened."""
     with refusals(output):
-        from dxgeom.planner.instalments.keys import Keys, place_of_key, read_keys, replaced
+        from dxgeom.planner.instalments.keys import Keys, alone_with, place_of_key, read_keys, replaced
 
-        found = read_keys(place_of_key(key))
-        replaced(Keys(found.file, found.current))
+        read_keys(place_of_key(key))
+        with alone_with(place_of_key(key)):
+            found = read_keys(place_of_key(key))
+            replaced(Keys(found.file, found.current))
         lines = [f"file      {found.file}", f"name      {found.name}", f"forgotten {len(found.earlier)}"]
         print_either(output, {"file": str(found.file), "name": found.name, "forgotten": len(found.earlier)}, lines)

@@ -22,6 +22,8 @@ from dxgeom.cli.ledgers import (
     print_division,
     receipt_text,
     state_of,
+    window_dicts,
+    window_rows,
 )
 from dxgeom.cli.options import AllOption, LevelOption, TableFormat, TableFormatOption, require_shown
 from dxgeom.cli.showing import Bars, EstimateOption, ShownEstimate, print_answer_table, print_release
@@ -224,6 +226,7 @@ def _show_estimated(
         print_answer_table(released, shown.bars, shown.output, found)
 
 
+_WINDOW: Final = ("instalments of", "released", "next", "missed", "state")
 _MOST_ENTRIES: Final = 12
 """So many entries are shown, the last ones."""
 
@@ -268,6 +271,9 @@ def _screen(history: History) -> Document:
     )
     if rows:
         sections.append(Section(0, "", (ShownTable("Entries", columns, rows), *more)))
+    if history.windows:
+        table = ShownTable("Instalments", tuple(map(ShownColumn, _WINDOW)), tuple(window_rows(history)))
+        sections.append(Section(0, "", (table,)))
     heading, _, whose = about(history).partition(" ")
     return Document(heading, whose, "", (), tuple(sections), last_seal(history) or "")
 
@@ -317,6 +323,9 @@ def _show_text(history: History) -> None:
             for one in history.entries
         ]
         print_table(("entry", "spend", "remaining", "state"), rows)
+    if history.windows:
+        print_lines([""])
+        print_table(_WINDOW, window_rows(history))
     if history.receipt is not None:
         print_lines(["", f"last seal  {last_seal(history)}"])
 
@@ -342,6 +351,8 @@ def _show_json(history: History) -> None:
     entries = [entry_dict(history, one) for one in history.entries]
     allotments = [allotment_dict(history, one) for one in history.allotments]
     divided = {"allotments": allotments} if allotments else {}
+    windows = [{"entry": number, **one} for number, one in window_dicts(history).items()]
+    divided |= {"instalments": windows} if windows else {}
     several = {"together": [one.as_dict() for one in history.together]} if history.together else {}
     print_json(
         {
@@ -382,6 +393,11 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         "",
     ]
     print_lines(lines)
+    if number in history.windows:
+        found = window_dicts(history)[number]
+        rows = [(one["period"], *(one[step] or "" for step in ("sealed", "released"))) for one in found["periods"]]
+        print_lines([f"opened     {found['opened']}", f"closed     {found['closed'] or 'no'}", ""])
+        print_table(("period", "sealed", "released"), rows)
     document, parts = _document(answer), _parts(answer)
     if parts:
         print_lines(print_parts(parts))
@@ -393,7 +409,9 @@ def _entry_json(history: History, number: int, answer: bytes | None) -> None:
     entry = history.entries[number - 1]
     warning = {} if entry.warning is None else {"warning": entry.warning}
     try:
-        print_json({**entry_dict(history, entry), **warning, "answer": _document(answer)})
+        windows = window_dicts(history)
+        told = {"instalments": windows[number]} if number in windows else {}
+        print_json({**entry_dict(history, entry), **warning, **told, "answer": _document(answer)})
     except ValueError:
         raise LedgerError(f"the answer of entry {number} has no form in JSON; show it as text") from None
 

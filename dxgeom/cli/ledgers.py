@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -40,10 +41,49 @@ def state_of(history: History, number: int) -> str:
     """Whether a charge was answered."""
     if number in history.answers:
         return "answered"
+    if number in history.windows:
+        return "closed" if history.windows[number].closing is not None else "released in instalments"
     if number in history.waiting:
         return "answered, waiting to be booked"
     # Whoever makes no room for an answer, as older versions did, does not keep it here.
     return NOT_ANSWERED if history.entries[number - 1].reserved else "charged, answer not kept here"
+
+
+def window_rows(history: History) -> list[tuple[str, str, str, str, str]]:
+    """Of each plan that is released in instalments: its entry, what was released, what comes next, was missed, and the
+    state."""
+    rows = []
+    for number, found in window_dicts(history).items():
+        missed = found["missed"]
+        late = "none" if not missed else missed[0] if len(missed) == 1 else f"{len(missed):,} from {missed[0]}"
+        done = f"{found['released']:,} of {len(found['periods']):,}"
+        rows.append((f"{number}", done, found["next"] or "none", late, "closed" if found["closed"] else "open"))
+    return rows
+
+
+def window_dicts(history: History) -> dict[int, dict[str, Any]]:
+    """The same, and each period by itself, ready for JSON; by entry."""
+    now, found = datetime.now(UTC), {}
+    for number, window in sorted(history.windows.items()):
+        periods = [
+            {
+                "period": period,
+                "sealed": None if period not in window.seals else window.seals[period].time_utc,
+                "released": None if period not in window.answers else window.answers[period].time_utc,
+            }
+            for period in window.periods
+        ]
+        after = next((one["period"] for one in periods if one["released"] is None), None)
+        found[number] = {
+            "opened": None if window.opening is None else window.opening.time_utc,
+            "spent": str(window.entry.spend),
+            "released": len(window.answers),
+            "next": None if window.closing is not None else after,
+            "missed": [*window.missed(now)],
+            "closed": None if window.closing is None else window.closing.time_utc,
+            "periods": periods,
+        }
+    return found
 
 
 def size_of(history: History, number: int) -> int | None:

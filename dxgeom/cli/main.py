@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "key": "dxgeom.cli.key",
     "answer": "dxgeom.cli.answer",
     "report": "dxgeom.cli.report",
+    "studio": "dxgeom.cli.studio",
     "schema": "dxgeom.cli.schema",
     "audit": "dxgeom.cli.audit",
     "ledger": "dxgeom.cli.ledger",

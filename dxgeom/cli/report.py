@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -44,6 +46,21 @@ DiffOption: TypeAlias = Annotated[
 ]
 
 
+class Export(StrEnum):
+    """The forms of others in which a page can be written."""
+
+    registry = "registry"
+    checklist = "checklist"
+
+
+ExportOption: TypeAlias = Annotated[
+    Export | None,
+    typer.Option(
+        "--export", help="Print or write it as registry (an entry of the public registry) or checklist (NIST's)."
+    ),
+]
+
+
 def report(
     policy: PolicyFile,
     queries: AskedFile = None,
@@ -54,6 +71,7 @@ def report(
     records: RecordsOption = None,
     target: TargetOption = None,
     diff: DiffOption = False,
+    export: ExportOption = None,
     output: FormatOption = Format.text,
 ) -> None:
     """Write a page for whoever signs a policy, its questions and its budget. Reads no data.
@@ -65,8 +83,15 @@ def report(
     Example:
       dxgeom report policies/clinic/policy.yaml policies/clinic/queries.yaml --spend 0.5 -o report.html
       dxgeom report --diff old.yaml new.yaml
+      dxgeom report policies/clinic/policy.yaml policies/clinic/queries.yaml --export checklist
     """
     with refusals(output), begun_file(target) as write:
+        if export is not None:
+            if diff:
+                raise typer.BadParameter("--export is of one policy: leave --diff out")
+            text = _exported(export, _policy_and_plan(policy, queries, plan, records, spend), ledger, release or [])
+            _written(text, export, write, target, output)
+            return
         if diff:
             page = _differences(policy, queries)
         else:
@@ -78,6 +103,30 @@ def report(
             print_lines(page.lines())
         if output is Format.json:
             print_json(page.as_dict() if target is None else {"file": str(target), "digest": page.digest})
+
+
+def _exported(
+    form: Export,
+    about: tuple[Policy, Plan | None, Fraction | None, str | None],
+    ledger: str | None,
+    files: list[Path],
+) -> str:
+    from dxgeom.report.released import read_release
+    from dxgeom.report.review import exported_page
+
+    policy, plan, spend, digest = about
+    releases = [read_release(file) for file in files]
+    return exported_page(form, policy, plan, spend=spend, ledger=ledger, releases=releases, plan_digest=digest)
+
+
+def _written(text: str, form: Export, write: Callable[[str], None] | None, target: Path | None, output: Format) -> None:
+    """Write an exported page to its file, or print it."""
+    if write is not None:
+        write(text)
+    elif output is Format.text:
+        print_lines(text.splitlines())
+    if output is Format.json:
+        print_json({"export": form.value, "text": text} if target is None else {"file": str(target)})
 
 
 def _policy_and_plan(

@@ -47,6 +47,7 @@ class EstimateChoice(StrEnum):
     consistent = "consistent"
     integers = "integers"
     records = "records"
+    model = "model"
 
 
 EstimateOption: TypeAlias = Annotated[
@@ -55,7 +56,7 @@ EstimateOption: TypeAlias = Annotated[
         "--estimate",
         help="Also show the answers moved to what is known, which reads no data and costs nothing: 'auto', none "
         "negative, and all agree; 'consistent', they only agree; 'integers', whole counts besides; 'records', whole "
-        "tables are those of some records, in parts.",
+        "tables are those of some records, in parts; 'model', one histogram explains all tables, for few records.",
     ),
 ]
 ConsistentOption: TypeAlias = Annotated[

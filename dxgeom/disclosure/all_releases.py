@@ -23,7 +23,7 @@ from dxgeom.ledger.book import KeptAccount
 from dxgeom.ledger.entry import Entry
 from dxgeom.ledger.history import History
 from dxgeom.old_names import OldName
-from dxgeom.policy.explain.informed import CROSSING, TWO
+from dxgeom.policy.explain.informed import PERSON, TWO, WhoseRecord
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE, Privacy
@@ -69,16 +69,17 @@ class KnownLoss:
     two: float
     separate: float | None
     by_class: bool
+    who: WhoseRecord = PERSON
 
     def lines(self, odds: Callable[[float], str]) -> list[str]:
         """For a reader. Args: ``odds``: a loss in words."""
         how = "" if self.by_class else " (bounds from above)"
-        separate = CROSSING if self.separate is None else odds(self.separate)
+        separate = self.who.crossing if self.separate is None else odds(self.separate)
         which = "any two records" if self.separate is None else "records that are counted apart"
         return [
             f"for whoever knows {'; '.join(self.counts)}: {which}{how}",
-            f"  unsure of one person and one more: {odds(self.two)}",
-            f"  judging all people separately: {separate}",
+            f"  unsure of one {self.who.one} and one more: {odds(self.two)}",
+            f"  judging all {self.who.several} separately: {separate}",
         ]
 
     def as_dict(self) -> dict[str, Any]:
@@ -398,11 +399,11 @@ def known_loss(
         spent = float(sum((spend for _, spend in released), Fraction(0)))
         two = up(_times(spent, informed.two))
         separate = None if informed.separate is None else up(_times(spent, informed.separate))
-        return KnownLoss(informed.counts, two, separate, True)
+        return KnownLoss(informed.counts, two, separate, True, informed.who)
     if known.classes.count == 1:
-        return KnownLoss(informed.counts, 0.0, 0.0, False)
+        return KnownLoss(informed.counts, 0.0, 0.0, False, informed.who)
     separate = None if informed.separate is None else up(_times(float(known.classes.most_people), widest))
-    return KnownLoss(informed.counts, up(TWO * widest), separate, False)
+    return KnownLoss(informed.counts, up(TWO * widest), separate, False, informed.who)
 
 
 def _times(factor: float, amount: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Final, TypeAlias
@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from dxgeom.document.document import Document, Picture, pieces
+from dxgeom.document.document import Block, Document, Picture, pieces
 from dxgeom.document.layout import NARROW, Frame, arranged, frame_of, narrowed
 from dxgeom.document.scene import ON_DARK, Area, Arrow, Dots, Label, Line, Mark, Point, Scene
 from dxgeom.wording.glossary import TERMS, word_of
@@ -122,6 +122,11 @@ def fragment_of(document: Document) -> str:
     """The document as an element with its own style, for a notebook; nothing in it has an address."""
     style = Markup(_style().replace(".dxgeom", _OVER_THE_HOST))  # noqa: S704 - a file of this room
     return _environment().get_template("fragment.html").render(document=document, style=style, whole=False)
+
+
+def html_of(blocks: Iterable[Block]) -> str:
+    """Blocks as they stand in a document, without its style; every word in them is escaped, nothing has an address."""
+    return _environment().get_template("alone.html").render(shown=tuple(blocks))
 
 
 def _style() -> Markup:

@@ -157,6 +157,23 @@ def guess_curve(
     return Scene(alt, across, Scale(480, 1030, "right guesses of 1,000, at most", ticks), tuple(marks), 440, 330)
 
 
+def curve_over_time(spans: Sequence[NamedPair], each: float, right: Callable[[float], float] = of_odds) -> Scene:
+    """Right guesses of 1,000, at most, over how many periods in a row somebody has a record in.
+
+    Args: ``spans``: in words, and the periods in each, rising; ``each``: what one of them adds to the distance.
+    """
+    reach = min(spans[-1][1] * 1.05, max(4.0, _FLAT / each))
+    known = [span for span in spans if span[1] <= reach]
+    marks: list[Mark] = [Line(_curve(reach, each, right), "blue", 2.2)]
+    marks += [Dots(((periods, right(periods * each)),), "ink") for _, periods in known]
+    marks += [Label((periods, right(periods * each)), words, free=True) for words, periods in _spread(known)]
+    said = "; ".join(f"{words} {_up(right, periods * each)}" for words, periods in spans)
+    alt = f"Curve of right guesses of 1,000, at most, over periods in a row, rising from 500. {said}."
+    ticks = tuple((float(place), f"{place:,}") for place in range(500, 1001, 100))
+    across = ticked(0, reach, "periods in a row with a record", 6)
+    return Scene(alt, across, Scale(480, 1030, "right guesses of 1,000, at most", ticks), tuple(marks), 440, 330)
+
+
 def _on_the_curve(
     words: str, spend: float, reach: float, right: Callable[[float], float], *, strong: bool = False
 ) -> Label:

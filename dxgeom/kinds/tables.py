@@ -254,7 +254,7 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
     def lines(self, plan: Plan) -> list[str]:
         tables, cells = plan.queries.each, plan.queries.count
         worth = self.estimate_worth(plan, plan.spend_of_figures(), None)
-        said = [] if worth.records is None else [f"  {worth.in_words}"]
+        said = [] if worth.records is None else [f"  {one}" for one in (worth.in_words, *worth.advice)]
         said += [f"  {one}" for one in self.warnings(plan)]
         return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}", said)
 
@@ -294,7 +294,7 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
     def require_estimate(self, plan: Plan, wish: EstimateWish) -> None:
         from dxgeom.planner.estimates.tables import require_boxes  # and a solver with it
 
-        require_boxes(wish)
+        require_boxes(wish, plan.queries)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[float, ...]:
         blank: tuple[float, ...] = (0.0,) * plan.queries.count

@@ -24,7 +24,7 @@ from dxgeom.learning.policy_rows import (
     require_inside,
     table_of_label,
 )
-from dxgeom.mechanisms.contract.mechanism import account_of
+from dxgeom.mechanisms.contract.mechanism import account_of, require_not_held
 from dxgeom.metrics.combinations import CapMetric, GroupedMetric, PresenceMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric, gathered
@@ -252,7 +252,7 @@ class PolicyModel:
         """
         if not self.changes:
             raise UnsupportedCombination("no rule protects anything that this model sees")
-        account = account_of(self.metric)
+        account = account_of(require_not_held(self.metric, "a fit"))
         if self.label_alone:
             return LabelTotals(f"{NAME} by labels", self.features, self.changes, account)
         absence = self.universe.presence

@@ -16,6 +16,7 @@ from dxgeom.ledger.book import Allotment, Book, KeptAccount, KeptAnswer
 from dxgeom.ledger.chronicle import Chronicle, Session
 from dxgeom.ledger.entry import Account, Accounts, Entry, unusable
 from dxgeom.ledger.stores import store_at
+from dxgeom.ledger.windows import Window
 from dxgeom.privacy.measures import PURE, PrivacyMeasure, privacy_measure_of
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class History:
     ledger and are booked when it is written next, by entry. ``receipt``: number of the entry and seal that cover all of
     it, None where nothing was charged. ``documents``: policies as canonical text, by account, where they are known.
     ``together``: what the accounts come to where there are several, once for each edition that has other people.
+    ``windows``: plans that are released in instalments, by the entry that paid for all periods.
     ``allotments``: how accounts are divided; where editions have other people, once for each edition.
     """
 
@@ -90,6 +92,7 @@ class History:
     documents: dict[int, str] = field(repr=False)
     allotments: tuple[Allotment, ...]
     together: tuple[Accounts, ...] = ()
+    windows: dict[int, Window] = field(default_factory=dict, repr=False)
 
     @property
     def privacy_measure(self) -> PrivacyMeasure:
@@ -170,6 +173,7 @@ def history_of(book: Book, waiting: dict[int, int]) -> History:
         dict(book.documents),
         tuple(_allotments(book)),
         tuple(one for edition in _editions(book, book.entries) if (one := book.together(edition)) is not None),
+        dict(book.windows),
     )
 
 

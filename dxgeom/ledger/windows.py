@@ -6,8 +6,10 @@ is checked of every row that is written and of every row that is read.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import Any, Final, final
 
 from dxgeom.ledger.entry import Entry
@@ -102,3 +104,32 @@ class Window:
                 self.closing = step
         self.written.append(step.seal)
         self.last_time = step.time_utc
+
+    @property
+    def periods(self) -> tuple[str, ...]:
+        """All of them in their order, as the opening says; those that were sealed where it does not say so."""
+        try:
+            stated = json.loads("" if self.opening is None else self.opening.text)["periods"]
+        except (ValueError, KeyError, TypeError):
+            stated = None
+        listed = isinstance(stated, list) and all(isinstance(one, str) for one in stated)
+        return tuple(stated) if listed else tuple(self.seals)
+
+    def missed(self, now: datetime) -> tuple[str, ...]:
+        """Periods that are called by days, have been over for a day or longer, and were not sealed.
+
+        A period is over when the next one begins; of the last one it is not known here.
+        """
+        if self.closing is not None:
+            return ()
+        days = [_day_of(one) for one in self.periods]
+        over = (now - timedelta(1)).date()
+        late = [next_one is not None and next_one <= over for next_one in (*days[1:], None)]
+        return tuple(one for one, is_late in zip(self.periods, late, strict=True) if is_late and one not in self.seals)
+
+
+def _day_of(name: str) -> date | None:
+    try:
+        return date.fromisoformat(name)
+    except ValueError:
+        return None

@@ -59,6 +59,13 @@ class SparseRows:
         np.maximum.at(largest, self.matrix.indices, quotient_round_up(self.matrix.data, by_row))
         return largest
 
+    def by_column(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Column after column the rows where it is not zero, rising, and its entries there; and where columns begin,
+        and the last ends."""
+        turned = self.matrix.tocsc()
+        turned.sort_indices()
+        return turned.indices.astype(np.int64), turned.data, turned.indptr.astype(np.int64)
+
     def with_columns_times(self, factors: NDArray[np.float64]) -> SparseRows:
         """Every column times its factor; exact while the products stay below 2⁵³."""
         return SparseRows(type(self.matrix)(self.matrix * factors[None, :]))

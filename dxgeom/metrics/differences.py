@@ -104,6 +104,14 @@ def differences_of_some(differences: NDArray[np.int64], bounds: NDArray[np.float
     return _collected(iter([(differences[:, places], bounds)]), len(places))
 
 
+def collected(blocks: Iterator[Differences], queries: int) -> Differences:
+    """Differences in blocks as one: distinct, without zeros and signs, each with its least bound.
+
+    Raises: UnboundedLoss, TooLarge.
+    """
+    return _collected(blocks, queries)
+
+
 def _collected(blocks: Iterator[Differences], queries: int) -> Differences:
     known: Differences = np.empty((0, queries), dtype=np.int64), np.empty(0)
     waiting: list[Differences] = []

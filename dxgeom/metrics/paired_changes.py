@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
-from dxgeom.metrics.changes import Changes, LargestLoads, ListedChanges, largest_first
+from dxgeom.metrics.changes import (
+    Changes,
+    LargestLoads,
+    ListedChanges,
+    SparseRows,
+    change_sizes,
+    largest_first,
+    sparse_rows,
+)
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.differences import SEPARATES_THE_SAME, kinds_along, refuse_wide, surroundings_of
 from dxgeom.metrics.generating_pairs import (
@@ -43,6 +51,10 @@ MOST_LOOKED_AT: Final = 30_000_000_000
 _ENTRIES_PER_BLOCK: Final = 1 << 16
 _POOL: Final = 4_000_000
 """Entries of the heaviest differences so far, which are looked at before all others."""
+_SPARSE: Final = 16
+"""So many times longer than an entry of a product does one that is kept without zeros take, to be found and sorted."""
+_SPARSE_ENTRIES: Final = 1 << 22
+"""At once."""
 _ABOVE: Final = 1 + 1e-9
 _NEARLY: Final = 1 - 1e-14
 
@@ -83,8 +95,24 @@ class PairedChanges(Changes):
     def of_each_query(self) -> NDArray[np.float64]:
         if not self._tops:
             columns, first, second, bounds = self.kinds
-            self._tops[:] = [_top_of(column, first, second, bounds) for column in np.ascontiguousarray(columns.T)]
+            if self._sizes is not None:
+                self._tops[:] = _tops_among(self._sizes, bounds)
+            else:
+                self._tops[:] = [_top_of(column, first, second, bounds) for column in np.ascontiguousarray(columns.T)]
         return np.array([np.max(quotient_round_up(steps, bounds), initial=0.0) for steps, bounds, _ in self._tops])
+
+    @cached_property
+    def _sizes(self) -> SparseRows | None:
+        """|Δ_e| without their zeros, where one look at all of them laid out would take longer than to find these."""
+        columns, first, second, _ = self.kinds
+        each = np.count_nonzero(columns, axis=1)
+        entries = int(each[first].sum() + each[second].sum())
+        if _SPARSE * entries >= self.count * columns.shape[1]:
+            return None
+        exact = sparse_rows(columns)
+        at_once = max(1, _SPARSE_ENTRIES * self.count // max(1, entries))
+        starts = range(0, self.count, at_once)
+        return change_sizes(exact, ((first[at : at + at_once], second[at : at + at_once]) for at in starts))
 
     @property
     def furthest(self) -> NDArray[np.int64]:
@@ -104,7 +132,10 @@ class PairedChanges(Changes):
             found = _largest_loads_of(self._pool[0], rates, most)
             if most > 1 and found.loads.max(initial=0.0) > _ABOVE:
                 return found
-        loads = np.concatenate([np.zeros(0), *(np.abs(rows) @ rates / bounds for rows, bounds in self.blocks())])
+        if self._sizes is not None:
+            loads = self._sizes.times(rates) / self.bounds
+        else:
+            loads = np.concatenate([np.zeros(0), *(np.abs(rows) @ rates / bounds for rows, bounds in self.blocks())])
         places = largest_first(loads, max(most, _POOL // len(rates)))
         self._pool[:] = [(np.abs(self.rows(places)).astype(np.float64), self.bounds[places])]
         return _largest_loads_of(self._pool[0], rates, most)
@@ -168,7 +199,35 @@ def _largest_loads_of(pool: _Pool, rates: NDArray[np.float64], most: int) -> Lar
 def _top_of(
     column: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], bounds: NDArray[np.float64]
 ) -> _Top:
-    steps = np.abs(column[first] - column[second]).astype(np.float64)
+    return _largest(np.abs(column[first] - column[second]).astype(np.float64), bounds)
+
+
+def _tops_among(sizes: SparseRows, bounds: NDArray[np.float64]) -> list[_Top]:
+    """The same of every query, from the differences that are not 0. Where those that are nearly largest are over one
+    bound, as with one constant for all, the largest step counts, and all queries are looked at together."""
+    places, steps, ends = sizes.by_column()
+    own = bounds[places]
+    quotients, starts = steps / own, ends[:-1][np.diff(ends) > 0]
+    which = np.repeat(np.arange(len(starts)), np.diff([*starts.tolist(), len(steps)]))
+    near = np.flatnonzero(quotients >= (np.maximum.reduceat(quotients, starts) * _NEARLY)[which])
+    firsts = np.flatnonzero(np.diff(which[near], prepend=-1))
+    least, most, top = (
+        pick.reduceat(values[near], firsts)
+        for pick, values in ((np.minimum, own), (np.maximum, own), (np.maximum, steps))
+    )
+    found = [_Top(np.zeros(1), bounds[:1], 0)] * (len(ends) - 1)
+    for number, query in enumerate(np.flatnonzero(np.diff(ends)).tolist()):
+        if least[number] == most[number]:
+            one = slice(number, number + 1)
+            found[query] = _Top(top[one], least[one], int(places[near[firsts[number]]]))
+        else:
+            here = slice(ends[query], ends[query + 1])
+            mixed = _largest(steps[here], own[here])
+            found[query] = mixed._replace(place=int(places[here][mixed.place]))
+    return found
+
+
+def _largest(steps: NDArray[np.float64], bounds: NDArray[np.float64]) -> _Top:
     quotients = steps / bounds
     largest = quotients.max(initial=0.0)
     near = np.flatnonzero(quotients >= largest * _NEARLY) if largest > 0 else np.arange(min(len(quotients), 1))

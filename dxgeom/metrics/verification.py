@@ -41,6 +41,7 @@ from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.privacy.measures import PURE, Privacy, privacy_measure_of
 from dxgeom.universe.labels import PolicyLabels
 from dxgeom.universe.people.people import People
+from dxgeom.universe.public_counts import KnownCounts
 from dxgeom.universe.universe import Universe
 
 _DOOR = object()
@@ -80,7 +81,9 @@ class VerifiedMetric(Displayed):
     records of a larger metric these are, whose account it keeps; None for a metric of its own. ``privacy``: what a
     distance promises, "pure" or "concentrated", which the fingerprint knows, too.
     ``people``: how people with many rows count, None where every row is taken to be a person's only one; where rows are
-    counted, ``metric`` is what a policy says of people, divided by the rows that one person may have.
+    counted, ``metric`` is what a policy says of people, divided by the rows that one person may have. ``known``: counts
+    that everybody may know; no distance knows them, and the fingerprint of a policy does. ``held``: whether its
+    distances hold for who knows these counts, too, which not every noise honours; also of a part of such a metric.
     """
 
     metric: Metric
@@ -96,6 +99,8 @@ class VerifiedMetric(Displayed):
     privacy: Privacy = PURE
     people: People | None = None
     labels: PolicyLabels | None = field(default=None, repr=False)
+    known: KnownCounts | None = field(default=None, repr=False)
+    held: bool = False
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -135,7 +140,7 @@ class VerifiedMetric(Displayed):
         ``block`` names, or of one attribute. Raises: as :func:`verify`."""
         _require_known(metric)
         proof = metric.certificate()
-        return replace(self, metric=metric, certificate=proof, universe=None, block=block, door=_DOOR)
+        return replace(self, metric=metric, certificate=proof, universe=None, block=block, known=None, door=_DOOR)
 
     def about(self, data_set: DataSet) -> VerifiedMetric:
         """The same metric about these data. What it says of them already stays: a name or an edition is only added.
@@ -209,12 +214,13 @@ def verify(
     privacy: Privacy = PURE,
     people: People | None = None,
     labels: PolicyLabels | None = None,
+    known: KnownCounts | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
     Args: ``fingerprint``: of all that was stated, ``privacy`` included, and the universe where one is given; else see
     :meth:`VerifiedMetric.on`. ``people``: left out, as the universe says; stated for people whose rows are counted,
-    where ``metric`` has to be that of a row.
+    where ``metric`` has to be that of a row. ``known``: counts of these records that everybody may know.
 
     Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
@@ -234,6 +240,8 @@ def verify(
         privacy,
         counted,
         labels,
+        known,
+        known is not None and known.hold is not None,
         door=_DOOR,
     )
 

@@ -155,6 +155,9 @@ class LinearImageNoise(NoiseLaw):
         one near it, is never below it."""
         return self.inner.loss_upper_bounds(*self._inverse.images(shifts, errors))
 
+    def quantiles_along(self, rows: NDArray[np.float64], missed: float) -> NDArray[np.float64] | None:
+        return self.inner.quantiles_along(rows @ self.map, missed)
+
     def preimages(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(E, n) and (E, n): for each point a u with map·u = point, near least squares, and bounds on its errors."""
         return self._inverse.products(points)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall
 from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.inversion import BEYOND, MOST_WAVES, quantile, waves_beside_normal
 from dxgeom.noise.jump_shifts import JumpShifts, freeze_integers
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, exponentials, legible
@@ -210,6 +211,8 @@ def _bounded(
     return np.where(fits, (math.log(2 / missed) + np.maximum(moments, 0.0)) / rising, np.inf)
 
 
+_CANCELLED: Final = 1e-12
+"""More than what float64 loses of some hundred terms that cancel, even twenty times as long as they mostly are."""
 _MOST_JUMPS: Final = 256
 """What float64 adds up of more jumps is not vouched for."""
 _MOST_TOTAL: Final = (1 << RATE_BITS) // 20 * 19
@@ -335,6 +338,29 @@ class GaussianWithJumps(NoiseLaw):
         some = max(1, _TOGETHER // max(len(reaches), 1))
         parts = [slice(start, start + some) for start in range(0, len(rows), some)]
         return np.concatenate([chernoff_widths(variances[one], along[one], reaches, rates, missed) for one in parts])
+
+    def quantiles_along(self, rows: NDArray[np.float64], missed: float) -> NDArray[np.float64] | None:
+        """E[cos(u·a·V)] = e^(−u²v/2)·(1 − r)/(1 − Σ_e ρ_e·cos(u·s_e²·a·x_e)/(1 + (u·a·x_e)²))."""
+        used = np.flatnonzero(rows.any(axis=0))
+        points, reaches, rates = self._kinds_over(used)
+        along, axes = np.abs(rows[:, used] @ points.T), self.gaussian.body.axes
+        # Of what cancels in float64, so much may be left.
+        sizes = np.linalg.norm(np.abs(rows) @ np.abs(axes), axis=1)
+        sizes = sizes + (np.abs(rows[:, used]) @ np.abs(points).T * (1 + reaches)).max(axis=1, initial=0.0)
+        found = np.zeros(len(rows))
+        ends = zip(np.linalg.norm(rows @ axes, axis=1).tolist(), self.widths_along(rows, BEYOND).tolist(), strict=True)
+        for place, (deviation, furthest) in enumerate(ends):
+            if furthest == 0:
+                continue
+            many, rest = waves_beside_normal(deviation, furthest)
+            if many > MOST_WAVES:
+                return None
+            moving, turns = np.flatnonzero(along[place]), np.arange(1, many + 1) * (math.pi / furthest)
+            turned = turns[:, None] * along[place, moving]
+            stopped = (1 - np.cos(turned * reaches[moving]) / (1 + turned**2)) @ rates[moving]
+            waves = np.exp(-((turns * deviation) ** 2) / 2) / (1 + stopped / (1 - self.rate))
+            found[place] = quantile(waves, rest, furthest, missed)
+        return np.asarray(found + sizes * _CANCELLED)
 
     def _kinds_over(
         self, used: NDArray[np.int64]

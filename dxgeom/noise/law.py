@@ -94,6 +94,11 @@ class NoiseLaw(DefinedByNumbers):
         tells."""
         return None
 
+    def quantiles_along(self, rows: NDArray[np.float64], missed: float) -> NDArray[np.float64] | None:
+        """(n,): the least that |a·V| exceeds with probability ``missed`` at most, for each a of ``rows`` (n, m):
+        *rounded up*, within 1e-9 of that chance; None where it has to be simulated."""
+        return None
+
     def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points (n, 2) whose hull is the image of K under ``onto`` (2, m), up to the rounding of float64."""
         return self.known_body.projection(onto)

@@ -57,6 +57,8 @@ from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.candidates import names
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.options import BOX_NOISE
+from dxgeom.planner.public_numbers import numbers_of, sensitivity_less_public
+from dxgeom.universe.public_shares import PublicPart, Shares
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
@@ -90,6 +92,7 @@ def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
         "without_noise": np.flatnonzero(~mixing.noisy).tolist() if isinstance(mixing, DiagonalMixing) else None,
         "mixing": None if diagonal else [[*map(str, row)] for row in mechanism.mixing_matrix.tolist()],
         "change": None if change is None else _change_data(mechanism.sensitivity.queries, change),
+        **_public_data(mechanism.sensitivity.queries.public),
         "fingerprint": mechanism.fingerprint,
     }
 
@@ -97,6 +100,15 @@ def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
 def _change_data(answered: LatticeQueries, change: QueryChange) -> dict[str, Any]:
     queries = LinearQueries(answered.names, answered.tables, answered.steps)
     return {"records": change.records, "weights": weights_data(queries), "shifts": [*map(str, change.shifts)]}
+
+
+def _public_data(public: PublicPart | None) -> dict[str, Any]:
+    if public is None:
+        return {}
+    each = (
+        None if one is None else [{"number": row, "share": str(share)} for row, share in one] for one in public.shares
+    )
+    return {"public": [*each]}
 
 
 def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQueries) -> AdditiveMechanism:
@@ -107,7 +119,7 @@ def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQue
     if part.name not in names():
         raise Wrong("DX305", "mechanism.name", f"there is no such mechanism; known are {', '.join(names())}")
     with refused_as("DX304", "queries"):
-        asked = sensitivity_of(metric, queries)
+        asked, _ = sensitivity_less_public(metric, queries, _shares(part, metric, queries.count))
     sensitivity, change = (asked, None) if part.change is None else _changed(part.change, asked, queries)
     if rationals_of(part.steps, "mechanism.steps") != sensitivity.queries.steps:
         raise Wrong("DX307", "mechanism.steps", "these are not the steps of the lattice that these queries have")
@@ -123,6 +135,23 @@ def mechanism_of(part: MechanismPart, metric: VerifiedMetric, queries: LinearQue
     if mechanism.fingerprint != part.fingerprint:
         raise Wrong("DX307", "mechanism.fingerprint", f"this mechanism's fingerprint is {mechanism.fingerprint}")
     return mechanism
+
+
+def _shares(part: MechanismPart, metric: VerifiedMetric, count: int) -> Shares | None:
+    """What is taken away of each query; None where nothing is. Raises: Wrong."""
+    if part.public is None:
+        return None
+    place, numbers = "mechanism.public", numbers_of(metric)
+    if numbers is None or part.change is not None or len(part.public) != count:
+        raise Wrong("DX305", place, "there is one for each query, of a policy with public numbers, and none is changed")
+    shares: list[tuple[tuple[int, Fraction], ...] | None] = []
+    for query, one in enumerate(part.public):
+        rows = [] if one is None else [share.number for share in one]
+        if rows != sorted({*rows}) or any(row >= len(numbers.numbers) for row in rows):
+            raise Wrong("DX305", f"{place}[{query}]", f"these are places of {len(numbers.numbers):,} numbers, rising")
+        own = () if one is None else rationals_of([share.share for share in one], f"{place}[{query}]")
+        shares.append(None if one is None else tuple(zip(rows, own, strict=True)))
+    return tuple(shares)
 
 
 def _law_data(law: NoiseLaw) -> dict[str, Any]:

@@ -128,6 +128,16 @@ class ChangePart(BaseModel):
 
 
 @final
+class SharePart(BaseModel):
+    """How many times a public number is taken away of a query, and added to its answer."""
+
+    model_config = _STRICT
+
+    number: Place = Field(description="Its place: that of its combination behind those of all counts before.")
+    share: Rational
+
+
+@final
 class MechanismPart(BaseModel):
     """How the queries are answered: y + mixing·round(V), V drawn from ``law``, in steps of the lattice."""
 
@@ -143,7 +153,16 @@ class MechanismPart(BaseModel):
         description="How much of each coordinate every answer gets, where some follow from others; else null."
     )
     change: ChangePart | None
+    public: list[list[SharePart] | None] | None = Field(
+        None,
+        description="What public numbers of the policy are taken away of each query, null where none; left out where "
+        "they help no query.",
+    )
     fingerprint: Digest
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: one for name, one in fields(self).items() if (name, one) != ("public", None)}
 
 
 @final

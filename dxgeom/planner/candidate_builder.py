@@ -198,6 +198,8 @@ class CandidateBuilder:
     def asks_boxes(self) -> bool:
         """Whether they are boxes, and other shapes may be worse: where these are sought, and neither the hull nor the
         best covariance is to be had at once."""
+        if self.sensitivity.metric.held:
+            return False
         sought = self.sensitivity.metric.privacy != CONCENTRATED and not self.has_hull
         return (sought or outgrows_a_search(len(self.sensitivity.queries.names))) and self.in_boxes.boxes
 
@@ -229,7 +231,7 @@ class CandidateBuilder:
         """Whether each query multiplies weights along attributes; for pure privacy, where only presence limits what
         noise may tell."""
         concentrated = self.sensitivity.metric.privacy == CONCENTRATED
-        if not outgrows_a_search(len(self.sensitivity.queries.names)):
+        if self.sensitivity.metric.held or not outgrows_a_search(len(self.sensitivity.queries.names)):
             return False
         return self._contrasts.products if concentrated else self._products.products
 
@@ -275,6 +277,8 @@ class CandidateBuilder:
 
     @cached_property
     def _marginal_space(self) -> MarginalSpace | Exception:
+        if self.sensitivity.metric.held:
+            return TooLarge("noise in tables is not proved for 'hold'")
         worst = self.objective.name == "max"
         return _attempt(lambda: marginal_space(self.sensitivity, self.objective.factors, worst))
 
@@ -295,6 +299,10 @@ class CandidateBuilder:
     @property
     def changed_queries(self) -> AdditiveMechanism:
         """Less noise around answers to other queries than were asked, whose bias is known."""
+        if self.sensitivity.queries.public is not None:
+            raise UnsupportedCombination(
+                "queries less public numbers are not changed once more: name another mechanism"
+            )
         if self.options.records is None:
             raise UnsupportedCombination(
                 "changed queries need the public number of records: state 'records' in the queries or to the plan"

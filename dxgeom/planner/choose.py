@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from dxgeom.errors import TooLarge, WrongArgument
+from dxgeom.errors import TooLarge, UnboundedLoss, WrongArgument
 from dxgeom.geometry.halfspaces import body_of_corners
 from dxgeom.kinds import registry
-from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.shapes.hulls import coordinate_bounds, require_norm_ball
 from dxgeom.mechanisms.shapes.strategy_program import outgrows_a_search
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
-from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.candidate_names import candidate_names, error_alone
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.comparing.thoroughness import of_small_work, settled
-from dxgeom.planner.kind import Planning, kind_of
+from dxgeom.planner.kind import Planning, QuestionKind, kind_of
 from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.aims import Errors, with_aims
-from dxgeom.planner.objectives.objective import ObjectiveName, objective_of
-from dxgeom.planner.options import AUTO, Progress
+from dxgeom.planner.objectives.objective import Objective, ObjectiveName, objective_of
+from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.public_numbers import fits_of, helped, sensitivity_less_public
 from dxgeom.planner.wish import USUAL, Search, Wish, listener, with_old_words
+from dxgeom.universe.public_shares import Shares
 from dxgeom.universe.queries import LinearQueries
 
 
@@ -58,7 +60,8 @@ def plan(
     :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every candidate
     and takes the one with the smallest exact error; naming one builds that one and nothing else: the others, and the
     lower bound, are found when they are asked for, by ``plan.candidates`` and ``plan.lower_bound``. Named, any noise
-    answers whole tables and boxes, too, listed one by one while possible records can be counted. Units are then
+    answers whole tables and boxes, too, listed one by one while possible records can be counted; so they are where
+    public numbers of the policy say something of few answers. Units are then
     balanced against what that mechanism would do for each alone. "mwem" and "small-database" answer by synthetic
     records in place of noise; "families" takes noise or a small database, whichever has the smaller bound that is
     proved at 95 % for all answers at once, at ``spend``. Quantiles are answered by "transport" cost or with "laplace"
@@ -92,11 +95,22 @@ def plan(
     with listener(progress) as tell:
         wish = Wish(objective, importance, errors, mechanism, records, amount, thorough, tell, how)
         kind = kind_of(queries)
-        if kind.own_noise and mechanism not in kind.own_noise and queries.universe.indexable:
+        if kind.own_noise and queries.universe.indexable and _is_listed(kind, metric, queries, mechanism):
             queries = with_aims(queries, wish).listed
             kind, wish = kind_of(queries), replace(wish, importance=None, errors=None)
         kind.require_heeded(wish)
-        return kind.part(queries, Planning(metric, wish))
+        found = kind.part(queries, Planning(metric, wish))
+        if metric.held:
+            _ = found.mechanism.account  # which refuses what does not honour that
+        return found
+
+
+def _is_listed(kind: QuestionKind[Any], metric: VerifiedMetric, queries: Any, mechanism: str) -> bool:
+    """Whether tables and boxes are answered one by one: where other noise is named than their own, or public numbers
+    help, or rings of people are to be hidden."""
+    if mechanism not in kind.own_noise:
+        return True
+    return mechanism == AUTO and (metric.held or helped(metric, queries))
 
 
 def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_task: bool = False) -> Plan:
@@ -128,23 +142,45 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_
 
 
 def plan_of_answers(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan:
-    """The plan of noise on a list of queries. Raises: as :func:`plan`."""
+    """The plan of noise on a list of queries, less what public numbers say of them. Raises: as :func:`plan`."""
     options = wish.options
     if options.body is None and queries.body is not None:
         options = replace(options, body=body_of_corners([[float(one) for one in corner] for corner in queries.body]))
     if options.body is not None:
         require_norm_ball(options.body, queries.count)
-    sensitivity, number = sensitivity_of(metric, queries), public_records(metric, queries, options.records)
+    found: list[Plan] = []
+    for public in fits_of(metric, queries):
+        # Losses of several units are compared in those of the first.
+        wanted = found[0].objective if found else None
+        with suppress(*([*BUILD_ERRORS, UnboundedLoss] if public is not None else ())):
+            found.append(_plan_less(metric, queries, public, wish, options, wanted))
+            if found[-1].interrupted is not None:
+                break
+    return min(found, key=lambda one: one.loss) if found else _plan_less(metric, queries, None, wish, options, None)
+
+
+def _plan_less(
+    metric: VerifiedMetric,
+    queries: LinearQueries,
+    public: Shares | None,
+    wish: Wish,
+    options: PlanOptions,
+    wanted: Objective | None,
+) -> Plan:
+    sensitivity, answered = sensitivity_less_public(metric, queries, public)
+    number = public_records(metric, queries, options.records)
     options = of_small_work(options, sensitivity)
-    wanted = objective_of(
-        wish.objective,
-        queries,
-        wish.importance,
-        wish.errors,
-        coordinate_bounds(sensitivity),
-        partial(error_alone, sensitivity, queries, options),
-    )
-    shared = settled(CandidateBuilder(sensitivity, wanted, replace(options, records=number)))
+    if wanted is None:
+        wanted = objective_of(
+            wish.objective,
+            queries,
+            wish.importance,
+            wish.errors,
+            coordinate_bounds(sensitivity),
+            partial(error_alone, sensitivity, answered, options),
+        )
+    changed = number if public is None else None
+    shared = settled(CandidateBuilder(sensitivity, wanted, replace(options, records=changed)))
     compared = CandidateComparison(shared, candidate_names(shared))
     chosen = compared.mechanism(options.mechanism) if options.mechanism != AUTO else compared.best_so_far()
     return listed_plan(sensitivity.metric, queries, wanted, chosen, compared, number)

@@ -275,12 +275,13 @@ class Release(Pictured, Generic[Answer]):
         Definition: of a list of up to 310 answers the nearest such in the norm of the plan's loss; of more, and of
         whole tables, projected in turn on signs and totals and on agreement, signs at the end; of boxes clipped.
         Args: ``estimate``: "auto", all of it; "consistent", without signs; "integers", whole counts besides;
-        "records", whole tables are those of some records, in parts. Left out, as the release was asked for, else
-        "auto". ``totals``: as for :meth:`consistent`; of whole tables and boxes only that of "all records".
+        "records", whole tables are those of some records, in parts; "model", one histogram explains all whole tables,
+        or boxes along a line rise. Left out, as the release was asked for, else "auto". ``totals``: as for
+        :meth:`consistent`; of whole tables and boxes only that of "all records".
         Guarantee: whatever the truth, the total squared error, as the plan's loss weighs it, is not larger than that of
-        the release, unless integers moved it; up to float64, and of lists up to weights rounded to ten bits. A single
-        error may be larger. Bars are the released ones, less what cannot be: they hold as often. Reads no data, costs
-        nothing, and leaves the release and the ledger as they are.
+        the release, unless integers moved it or a histogram was fitted; up to float64, and of lists up to weights
+        rounded to ten bits. A single error may be larger. Bars are the released ones, less what cannot be: they hold as
+        often. Reads no data, costs nothing, and leaves the release and the ledger as they are.
         Raises: as :meth:`consistent`, and for answers that are neither.
         """
         return self._estimated(as_wish(estimate or self.estimated_as or "auto", totals))

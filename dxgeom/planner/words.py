@@ -13,6 +13,7 @@ from dxgeom.planner.changed_queries import WORTH_A_BIAS
 from dxgeom.planner.comparing.comparison import BOUND
 from dxgeom.planner.measures import MeasureComparison
 from dxgeom.planner.overview import OverviewTable, PlanOverview
+from dxgeom.planner.public_numbers import public_part, public_sentences, public_words
 from dxgeom.privacy.measures import CONCENTRATED, PURE
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import people_in_words
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 def reason_of(plan: Plan) -> str:
     """Why this mechanism, in one sentence."""
+    public = public_part(plan.mechanism)
+    if public is not None and public.implied.all():
+        return f"{plan.mechanism.name}: public numbers imply all answers, and nothing is asked of the data"
     if plan.predicted_mse == 0:
         return f"{plan.mechanism.name}: the policy protects nothing these queries see, so answers are exact"
     if plan.comparison.named is not None:
@@ -54,7 +58,8 @@ def bound_in_words(plan: Plan) -> str:
     if not plan.comparison.bound_at_hand or plan.lower_bound == 0 < plan.loss:
         return "how far this plan is from the best noise is not known here: only a search for one tells"
     title, bound = plan.objective.title, plan.lower_bound
-    said = f"no additive noise that stretches to every spend has a {title} below {bound:.6g}"
+    of = "" if public_part(plan.mechanism) is None else " for what is left to ask of the data"
+    said = f"no additive noise that stretches to every spend has a {title} below {bound:.6g}{of}"
     if plan.covariance_gap is not None:
         exact = f"the covariance is within {plan.covariance_gap:.1e} of the best, relatively"
         return f"{said}, nor has any Gaussian noise: {exact}"
@@ -143,14 +148,16 @@ def each_query(plan: Plan) -> list[dict[str, Any]]:
             "bias": bias,
             "lattice_step": str(step),
             "weight_error": str(weight_error),
+            **public,
         }
-        for name, measure, error, bias, step, weight_error in zip(
+        for name, measure, error, bias, step, weight_error, public in zip(
             queries.names,
             plan.queries.measures or (None,) * plan.queries.count,
             plan.plan.rmse(),
             plan.bars().bias_of_each(),
             queries.steps,
             queries.weight_errors,
+            public_words(plan.mechanism),
             strict=True,
         )
     ]
@@ -196,7 +203,8 @@ def lines_of(plan: Plan) -> list[str]:
         foot.insert(0, f"ordinary ε-DP would have {plan.epsilon_dp_ratio:.3g} times this plan's {plan.objective.title}")
     foot[:0] = [*privacy_measure_lines(plan), *(f"drawn {said}" for said in acceptance_lines(plan))]
     people = [] if plan.metric.people is None else [plan.metric.people.sentence]
-    return [head, *search_lines(plan), *table, *people, *plan.biases_in_words, *foot]
+    public = public_sentences(plan.mechanism)
+    return [head, *search_lines(plan), *table, *people, *public, *plan.biases_in_words, *foot]
 
 
 def overview_of(plan: Plan, spend: Fraction, level: float) -> PlanOverview:
@@ -236,6 +244,7 @@ def _below_candidates(plan: Plan) -> list[str]:
         f"bound   {plan.bound_in_words}",
         *(f"{'' if place else 'pure':<8}{line}" for place, line in enumerate(privacy_measure_lines(plan))),
         *(f"unit    {one.unit}: {one.ratio:.3g} times the squared error it would have alone" for one in plan.units),
+        *(f"public  {said}" for said in public_sentences(plan.mechanism)),
         *(f"bias    {said}" for said in plan.biases_in_words),
         *(f"drawn   {said}" for said in acceptance_lines(plan)),
         *([] if plan.metric.people is None else [f"people  {plan.metric.people.sentence}"]),

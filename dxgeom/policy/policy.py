@@ -224,6 +224,7 @@ class Policy(Pictured):
             alike=self.means,
             labels=self.labels or None,
             privacy=self.privacy,
+            known=self.resolved.known,
         )
 
     @cached_property

@@ -104,6 +104,9 @@ class QueryReader:
             return QUERY_KINDS[KINDS.index(found[0])]
         what = f"found {' and '.join(found)}" if found else "found none of them"
         advice = "write each as a query of its own" if found else ""
+        along = [word for word in found if QUERY_KINDS[KINDS.index(word)].by_itself]
+        if len(found) == 2 and "count" in found and along:
+            advice = f"leave out 'count': '{along[0]}' counts by itself; a condition stands behind 'where'"
         strangers = [key for key, _ in node.entries if key.text not in WORDS_OF_A_QUERY]
         if not found and strangers:
             advice = instead_of(strangers[0].text, KINDS)

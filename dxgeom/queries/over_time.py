@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, final, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
@@ -34,16 +36,29 @@ _TOTALS: Final = ("so far", "since ever")
 
 class Runs(NamedTuple):
     """Runs of codes of the time's attribute: ``names``, the first code inside each, and the first beyond; ``single``:
-    each is one period, and its name says so as that of a group does."""
+    each is one period, and its name says so as that of a group does. ``behind``: not 0 where the run that lies so many
+    codes earlier is taken off."""
 
     names: tuple[str, ...]
     lower: list[int]
     upper: list[int]
     single: bool = False
+    behind: int = 0
 
 
 Named = tuple[str, AnswerOrigin]
 """What an answer is called, and what it is about."""
+
+
+@final
+class AgainstSyntax(QuerySyntax):
+    """``{against: 52 steps, by: [columns…], where: condition}``."""
+
+    against: Word = Field(
+        description="For each period that has another so long before: how many records more than that one it has."
+    )
+    where: Where = None
+    by: By = None
 
 
 @final
@@ -92,12 +107,15 @@ class AlongTime(BoxKind, ABC):
         chosen, found = columns.where(node), self._found(node, value, columns)
         if chosen is None or found is None:
             return None
-        names, spans = found
+        names, spans, behind = found
         refuse_too_many(len(names), len(names))
         shape = columns.universe.shape
         between = np.stack([spans.lower, np.minimum(spans.upper, np.array([shape[axis] for axis in spans.axes]))])
         classes = tuple(np.arange(shape[axis]) for axis in spans.axes)
         table = WeightTable(np.arange(len(names)), spans.axes, classes, None, None, between.astype(np.int64))
+        if np.any(behind):
+            earlier = replace(table, between=(between - behind).astype(np.int64))
+            table = replace(table, between=None, dense=table.weights - earlier.weights)
         about = tuple(own for _, own in names)
         return AskedQueries(
             tuple(name for name, _ in names), (Fraction(1),) * len(names), (products(table, chosen),), origins=about
@@ -105,10 +123,15 @@ class AlongTime(BoxKind, ABC):
 
     def spans(self, node: Mapping, value: Node, columns: ColumnReader) -> Sequence[Spans] | None:
         found = self._found(node, value, columns)
+        if found is not None and np.any(found[2]):
+            raise UnsupportedCombination("what a period has more than another one is no count in a box")
         return None if found is None else [found[1]]
 
-    def _found(self, node: Mapping, value: Node, columns: ColumnReader) -> tuple[list[Named], Spans] | None:
-        """The names, what each is about, and the boxes; those of one group after each other."""
+    def _found(
+        self, node: Mapping, value: Node, columns: ColumnReader
+    ) -> tuple[list[Named], Spans, NDArray[np.int64]] | None:
+        """The names, what each is about, the boxes, and how far behind along each axis lie those that are taken off;
+        those of one group after each other."""
         universe = columns.universe
         time = along_time(universe.attributes)
         if time is None:
@@ -124,7 +147,7 @@ class AlongTime(BoxKind, ABC):
             condition_words(node),
         )
         if not groups:
-            return [_named(runs, name, (), said) for name in runs.names], along
+            return [_named(runs, name, (), said) for name in runs.names], along, np.array([runs.behind])
         try:
             others = cells(groups)
         except (UnsupportedCombination, TooLarge) as error:
@@ -135,7 +158,8 @@ class AlongTime(BoxKind, ABC):
         each = [along.within(Spans(others.axes, others.lower[[k]], others.upper[[k]])) for k in range(len(values))]
         lower, upper = (np.concatenate([getattr(one, side) for one in each]) for side in ("lower", "upper"))
         named = [_named(runs, name, group, said) for group in values for name in runs.names]
-        return named, Spans(each[0].axes, lower, upper)
+        behind = np.array([runs.behind * (own == axis) for own in each[0].axes])
+        return named, Spans(each[0].axes, lower, upper), behind
 
     def _groups(self, node: Mapping, axis: int, columns: ColumnReader) -> list[Groups] | None:
         by = node.entry("by")
@@ -211,23 +235,48 @@ class SlidingWindow(AlongTime):
     syntax = WindowSyntax
 
     def runs(self, value: Node, attribute: PeriodAttribute, columns: ColumnReader) -> Runs | None:
-        codes, advice = attribute.codes, "write 'window: 7 days', or 'window: 2 steps'; a step is a period"
-        try:
-            found = PERIODS.measured(attribute, "window", length(one_line(value)))
-        except NotANumber as error:
-            columns.note("DX211", value.span, f"'window' says how long it is: {error}", advice)
+        codes, width = attribute.codes, _periods(self.word, value, attribute, columns, len(attribute.codes))
+        if width is None:
             return None
-        if isinstance(found, Misfit):
-            columns.note("DX211", value.span, found.message, found.advice)
-            return None
-        if found[1].denominator != 1 or not 1 <= found[1] <= len(codes):
-            message = f"a window has 1 to {len(codes):,} whole periods, found {shown(one_line(value))}"
-            columns.note("DX211", value.span, message, advice)
-            return None
-        width = int(found[1])
         first = list(range(codes.start, codes.stop - width + 1))
         names = tuple(f"{one_line(value)} of {attribute.name} to {one}" for one in attribute.periods.ids[width - 1 :])
         return Runs(names, first, [code + width for code in first])
+
+
+@final
+class AgainstEarlier(AlongTime):
+    """What each period has more than the one so many before, as one year over another."""
+
+    word = "against"
+    syntax = AgainstSyntax
+
+    def runs(self, value: Node, attribute: PeriodAttribute, columns: ColumnReader) -> Runs | None:
+        codes, ids = attribute.codes, attribute.periods.ids
+        behind = _periods(self.word, value, attribute, columns, len(codes) - 1)
+        if behind is None:
+            return None
+        later = list(codes)[behind:]
+        each = zip(ids[behind:], ids[: len(ids) - behind], strict=True)
+        names = tuple(f"{attribute.name} {one} against {other}" for one, other in each)
+        return Runs(names, later, [code + 1 for code in later], behind=behind)
+
+
+def _periods(word: str, value: Node, attribute: PeriodAttribute, columns: ColumnReader, most: int) -> int | None:
+    """How many periods a length is, at least one and at most so many. Notes mistakes, and gives None then."""
+    advice = f"write '{word}: 7 days', or '{word}: 2 steps'; a step is a period"
+    try:
+        found = PERIODS.measured(attribute, word, length(one_line(value)))
+    except NotANumber as error:
+        columns.note("DX211", value.span, f"'{word}' says how long it is: {error}", advice)
+        return None
+    if isinstance(found, Misfit):
+        columns.note("DX211", value.span, found.message, found.advice)
+        return None
+    if found[1].denominator != 1 or not 1 <= found[1] <= most:
+        message = f"'{word}' is of 1 to {most:,} whole periods, found {shown(one_line(value))}"
+        columns.note("DX211", value.span, message, advice)
+        return None
+    return int(found[1])
 
 
 def _named(runs: Runs, name: str, group: GroupValues, said: str) -> Named:

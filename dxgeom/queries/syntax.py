@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 from dxgeom.queries.counts_and_sums import Count, Sum
 from dxgeom.queries.matrix_file import Matrix
 from dxgeom.queries.means_and_shares import Mean, Share, Variance
-from dxgeom.queries.over_time import EachPeriod, SlidingWindow, TotalSoFar
+from dxgeom.queries.over_time import AgainstEarlier, EachPeriod, SlidingWindow, TotalSoFar
 from dxgeom.queries.quantiles import Median, Quantiles
 from dxgeom.queries.query_kind import STRICT, QueryKind
 from dxgeom.queries.tables_of_counts import Marginal, Marginals, Prefixes, Ranges
@@ -28,6 +28,7 @@ QUERY_KINDS: Final[tuple[QueryKind, ...]] = (
     EachPeriod(),
     TotalSoFar(),
     SlidingWindow(),
+    AgainstEarlier(),
     Median(),
     Quantiles(),
     Matrix(),

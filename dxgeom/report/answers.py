@@ -64,7 +64,9 @@ def _shown(table: AnswerTable, most: int) -> ShownTable:
         add(_TITLES.get(column, column), [_plain(cell) for cell in table.cells(column)[:rows]])
     if "value" in table.columns:
         unsure = 1.0 if "bar" in table.beside else None  # where nothing is known of errors, no digits are shown off
-        widths = [bar if bar is not None else error or unsure for bar, error in zip(bars, errors, strict=True)]
+        cut = [_half(*ends) if table.answer == "count" else None for ends in zip(lows, highs, strict=True)]
+        each = zip(bars, errors, cut, strict=True)
+        widths = [bar if bar is not None else error or half or unsure for bar, error, half in each]
         add(table.answer, [_value(value, width) for value, width in zip(values, widths, strict=True)])
     if "within" in table.beside:
         add(f"within, {level}", [_parts(parts) for parts in table.cells("within")[:rows]])
@@ -88,6 +90,11 @@ def _width(value: Any, low: float | None, high: float | None) -> float | None:
         return math.inf
     width = (high - low) / 2
     return width if abs(low + width - value) <= _NEAR * max(width, abs(value)) else None
+
+
+def _half(low: float | None, high: float | None) -> float | None:
+    """Half of an interval, wherever its answer lies."""
+    return None if low is None or high is None else (high - low) / 2
 
 
 def _value(value: Any, width: float | None) -> str:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.document.document import (
@@ -117,18 +118,27 @@ def _pairs(before: Facts, after: Facts) -> Iterator[PairChange]:
 
 def _of_attribute(one: PairDistances, other: PairDistances, before: float, after: float) -> Iterator[PairChange]:
     """Every changed pair of values that both have."""
-    place = {label: code for code, label in enumerate(other.labels)}
-    codes = [(code, place[label]) for code, label in enumerate(one.labels) if label in place]
-    if len(codes) < 2:
-        return
-    mine, theirs = (np.array(each) for each in zip(*codes, strict=True))
-    older = one.distances[np.ix_(mine, mine)] * before
-    newer = other.distances[np.ix_(theirs, theirs)] * after
-    with np.errstate(invalid="ignore"):
-        differs = ~((older == newer) | (np.abs(older - newer) <= _SAME * np.maximum(older, newer)))
-    for first, second in np.argwhere(np.triu(differs, 1)):
+    mine, _, older, newer = distances_in_both(one, other, before, after)
+    for first, second in np.argwhere(np.triu(are_changed(older, newer), 1)):
         words = both(one.labels[mine[first]], one.labels[mine[second]])
         yield PairChange(one.name, words, float(older[first, second]), float(newer[first, second]))
+
+
+def distances_in_both(
+    one: PairDistances, other: PairDistances, before: float, after: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The codes of values that both have, in each; and their distances (n, n), each times its budget."""
+    place = {label: code for code, label in enumerate(other.labels)}
+    codes = [(code, place[label]) for code, label in enumerate(one.labels) if label in place]
+    mine, theirs = np.array(codes, dtype=np.int64).reshape(-1, 2).T
+    return mine, theirs, one.distances[np.ix_(mine, mine)] * before, other.distances[np.ix_(theirs, theirs)] * after
+
+
+def are_changed(older: NDArray[np.float64], newer: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Where two distances are not the same, but for how they are rounded."""
+    with np.errstate(invalid="ignore"):
+        same = (older == newer) | (np.abs(older - newer) <= _SAME * np.maximum(older, newer))
+    return np.asarray(~same)
 
 
 def _short(before: Facts, after: Facts, weaker: list[PairChange], stronger: list[PairChange]) -> Iterator[Block]:
@@ -142,10 +152,15 @@ def _short(before: Facts, after: Facts, weaker: list[PairChange], stronger: list
         before_now = (
             f"{odds(worst.before)} before, {odds(worst.after)} now"
             if pure
-            else f"{_in_curves(worst.before)[0]} right guesses of 1,000 before, {_in_curves(worst.after)[0]} now"
+            else f"{in_curves(worst.before)[0]} right guesses of 1,000 before, {in_curves(worst.after)[0]} now"
         )
         more = f"{worst.attribute}, {worst.words}: {before_now}."
         yield Notice("decide", "The worst change.", more, "section-1", "Section 1")
+    yield from beside_pairs(before, after)
+
+
+def beside_pairs(before: Facts, after: Facts) -> Iterator[Notice]:
+    """What changed beside how far pairs are apart: budget, presence, what is public, attributes and values."""
     one, other = before.policy, after.policy
     if one.budget != other.budget:
         yield Notice("know", "The budget is another.", f"{amount(one.budget)} before, {amount(other.budget)} now.")
@@ -214,11 +229,11 @@ def _row(change: PairChange) -> tuple[Words, ...]:
 
 
 def _row_in_curves(change: PairChange) -> tuple[Words, ...]:
-    (right, before), (now_right, now) = _in_curves(change.before), _in_curves(change.after)
+    (right, before), (now_right, now) = in_curves(change.before), in_curves(change.after)
     return change.attribute, change.words, right, now_right, before, now
 
 
-def _in_curves(distance: float) -> tuple[str, str]:
+def in_curves(distance: float) -> tuple[str, str]:
     """Right guesses of 1,000, and odds that are passed one time in a million, *rounded up*."""
     if math.isinf(distance):
         return "1,000", NO_LIMIT

@@ -25,7 +25,7 @@ from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.report.account import answers_of, budget_gauge
 from dxgeom.report.facts import Facts, Pair
 from dxgeom.report.questions import questions_section
-from dxgeom.report.rules import example_pairs, rows_of, rule_title
+from dxgeom.report.rules import example_pairs, over_time, rows_of, rule_title
 from dxgeom.report.sections import combined, evidence, head, needed, not_hidden, way_of, words_and_signature
 from dxgeom.report.warnings import CEILING, right_of_thousand, warnings
 from dxgeom.wording.numbers import NO_LIMIT, amount
@@ -77,11 +77,11 @@ def _hidden(facts: Facts) -> Section:
         blocks.append(Paragraph(f"{rule.sentence[:1].upper()}{rule.sentence[1:]}."))
         pairs = rows_of(facts, resolved)
         if pairs:
-            blocks.append(_pairs(f"Pairs under rule {number}", pairs, facts))
+            blocks.append(pairs_by_guesses(f"Pairs under rule {number}", pairs, facts))
     blocks.append(
         Paragraph("What is told grows faster than distance: four times the distance is more than four times ε.", "note")
     )
-    blocks.append(_drawn(facts))
+    blocks += [_drawn(facts), *over_time(facts, _right)]
     return Section(1, "What is hidden, and how strongly", tuple(blocks))
 
 
@@ -93,7 +93,7 @@ def _table(label: str, points: Iterable[CurvePoint]) -> ShownTable:
     return ShownTable(label, tuple(ShownColumn(title, figures=True) for title in columns), rows)
 
 
-def _pairs(label: str, rows: Iterable[tuple[str, Pair]], facts: Facts) -> ShownTable:
+def pairs_by_guesses(label: str, rows: Iterable[tuple[str, Pair]], facts: Facts) -> ShownTable:
     """Real pairs of records, by their compiled distances."""
     columns = (
         ShownColumn("Two records"),

@@ -56,20 +56,28 @@ def both(one: str, other: str) -> str:
 @final
 @dataclass(frozen=True)
 class Pair:
-    """Two records in words, and how far they are from each other (*rounded down*; ∞ where nothing joins them)."""
+    """Two records in words, and how far they are from each other (*rounded down*; ∞ where nothing joins them).
+
+    ``records``: their numbers under the metric, where they are two of the possible ones.
+    """
 
     words: str
     distance: float
+    records: tuple[int, int] | None = field(default=None, compare=False)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class PairDistances:
-    """All pairs of records that differ in one attribute only, or of all listed records: ``distances`` (n, n)."""
+    """All pairs of records that differ in one attribute only, or of all listed records: ``distances`` (n, n).
+
+    ``step``: by how much the number of a record grows from one value to the next.
+    """
 
     name: str
     labels: tuple[str, ...]
     distances: NDArray[np.float64] = field(repr=False)
+    step: int = 1
 
     @property
     def size(self) -> int:
@@ -83,7 +91,8 @@ class PairDistances:
 
     def pair(self, first: int, second: int) -> Pair:
         """Two of them."""
-        return Pair(both(self.labels[first], self.labels[second]), float(self.distances[first, second]))
+        records = first * self.step, second * self.step
+        return Pair(both(self.labels[first], self.labels[second]), float(self.distances[first, second]), records)
 
     def closest(self, chosen: Chosen) -> Pair | None:
         """Of the chosen pairs the one at the smallest distance above 0."""
@@ -132,7 +141,7 @@ def comparisons(policy: Policy, examined: tuple[AttributeExamination, ...]) -> t
             records = np.arange(attribute.size) * step
             distances = metric.distance(records[:, None], records[None, :])
             called = tuple(spoken(policy.labels.value(attribute.name, label)) for label in attribute.labels)
-            found.append(PairDistances(attribute.name, called, _distances(distances)))
+            found.append(PairDistances(attribute.name, called, _distances(distances), step))
         step *= attribute.size
     return tuple(reversed(found))
 
@@ -203,7 +212,7 @@ def _farthest(
         words.append((spoken(next(called)), spoken(next(called))))
     ends = (", ".join(each[k] for each in words) for k in (0, 1))
     distance = float(policy.metric.distance(first, second))
-    return Pair(both(*ends), distance) if exact else Pair("the farthest two", most), exact
+    return Pair(both(*ends), distance, (first, second)) if exact else Pair("the farthest two", most), exact
 
 
 @final

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import NoneType
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from dxgeom.arguments import require
 from dxgeom.document.document import Document
@@ -18,9 +18,11 @@ from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE
 from dxgeom.report.account import account
+from dxgeom.report.checklist import checklist
 from dxgeom.report.curves import curves_page
 from dxgeom.report.facts import Facts, facts_of
 from dxgeom.report.questions import questions_section
+from dxgeom.report.registry_entry import registry_entry
 from dxgeom.report.released import Released, release_of
 from dxgeom.report.rules import hidden
 from dxgeom.report.sections import (
@@ -54,6 +56,43 @@ def review_page(
     A policy that counts concentrated privacy has curves over distance, and no odds that always hold.
     Raises: LedgerError; UnsupportedCombination for a plan under another policy; TooLarge.
     """
+    return document_of(_facts(policy, plan, spend, ledger, releases, plan_digest))
+
+
+EXPORTS: Final[dict[str, Callable[[Facts], str]]] = {"registry": registry_entry, "checklist": checklist}
+"""The forms of others in which a page can be written."""
+
+
+def exported_page(
+    form: str,
+    policy: Policy,
+    plan: Plan | None = None,
+    *,
+    spend: Amount | None = None,
+    ledger: str | Path | None = None,
+    releases: Iterable[Released] = (),
+    plan_digest: str | None = None,
+) -> str:
+    """Return what a review page says in the form of others: ``registry`` or ``checklist``.
+
+    Args: ``form``: an entry of the public registry of deployments (YAML), or a list after NIST SP 800-226 (Markdown).
+    The others are those of ``review_page``. Raises: what that raises; UnsupportedCombination for another form.
+    """
+    if form not in EXPORTS:
+        raise UnsupportedCombination(
+            f"a page is exported as {' or '.join(EXPORTS)}, not as {form!r}: name one of these"
+        )
+    return EXPORTS[form](_facts(policy, plan, spend, ledger, releases, plan_digest))
+
+
+def _facts(
+    policy: Policy,
+    plan: Plan | None,
+    spend: Amount | None,
+    ledger: str | Path | None,
+    releases: Iterable[Released],
+    plan_digest: str | None,
+) -> Facts:
     require(policy, Policy, "policy", "load it with dx.load_policy")
     require(plan, (Plan, NoneType), "plan", "make it with dx.plan, or load one with dx.load_plan")
     if plan is not None and plan.metric.fingerprint != policy.fingerprint:
@@ -70,8 +109,7 @@ def review_page(
     facts = facts_of(policy, linear, amount, plan_digest, history, plan_shown=stated)
     kept = () if ledger is None or history is None else _answers(ledger, history, facts)
     further = tuple(one for one in released if one not in kept)
-    facts = replace(facts, releases=(*kept, *further))
-    return document_of(facts)
+    return replace(facts, releases=(*kept, *further))
 
 
 def _released(releases: object) -> tuple[Released, ...]:

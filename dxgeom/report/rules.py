@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Final
@@ -12,11 +12,11 @@ from typing import Final
 import numpy as np
 
 from dxgeom.document.document import Badge, Beside, Block, Paragraph, Picture, Section, ShownColumn, ShownTable, Words
-from dxgeom.document.scenes import MOST_VALUES, flat, guess_curve, heat_map, place_map
+from dxgeom.document.scenes import MOST_VALUES, curve_over_time, flat, guess_curve, heat_map, of_odds, place_map
 from dxgeom.policy.axes import PlacesAxis
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.distance_bounds import PerDistance, Threshold
-from dxgeom.policy.explain.sentences import listed
+from dxgeom.policy.explain.sentences import AGES, listed
 from dxgeom.policy.explain.tightening import LISTED
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.rule_kinds import kind_of_rule
@@ -33,11 +33,17 @@ def rule_title(number: int, rule: ResolvedRule) -> str:
 
 def rule_sentence(rule: ResolvedRule, budget: float) -> str:
     """What the rule promises of all answers within the budget together."""
+    if rule.lasting is not None:
+        whole, one = (odds(float(told) * budget) for told in (rule.lasting.epsilon, rule.lasting.share))
+        return (
+            f"Whatever somebody does {rule.lasting.words}, one record a {rule.lasting.every} at most: odds at most "
+            f"{whole}; so of one {rule.lasting.every} at most {one}."
+        )
     if rule.presence is not None:
         once, twice = (odds(times * float(rule.presence) * budget) for times in (1, 2))
         return (
             f"Having a record or none: odds at most {once}; so any two records at most {twice}, and the number of "
-            "records is private."
+            f"records is private.{'' if rule.syntax.published is None else f' {AGES[0].upper()}{AGES[1:]}.'}"
         )
     if rule.everything is not None:
         return f"Any two records: odds at most {odds(float(rule.everything) * budget)}, whatever other rules say."
@@ -186,7 +192,7 @@ _STEPS: Final = ((1, "One step"), (2, "Two steps"), (4, "Four steps"))
 def hidden(facts: Facts) -> Section:
     """The section."""
     section = promises(facts)
-    return replace(section, blocks=(*section.blocks, *_pictures(facts)))
+    return replace(section, blocks=(*section.blocks, *_pictures(facts), *over_time(facts)))
 
 
 def promises(facts: Facts) -> Section:
@@ -234,7 +240,12 @@ def rows_of(facts: Facts, rule: ResolvedRule) -> list[Row]:
     """Pairs that the rule is about, by their compiled distances: the closest and the farthest, or step by step."""
     if rule.presence is not None:
         away = float(min(one.presence for one in facts.policy.rules if one.presence is not None))
-        return [("Having a record or none", Pair("any record and no record", away))]
+        whole = [("Having a record or none", Pair("any record and no record", away))]
+        if rule.lasting is not None:
+            whole += [
+                (f"A record a {rule.lasting.every} or none", Pair(rule.lasting.words, away * rule.lasting.periods))
+            ]
+        return whole
     if rule.everything is not None:
         return [("Any two, at most", facts.extremes.farthest)]
     if facts.policy.universe.listed is not None:
@@ -312,7 +323,7 @@ def _together_rows(facts: Facts, rule: ResolvedRule) -> list[Row]:
         codes = [ends.get(attribute.name, (0, 0)) for attribute in universe.attributes]
         one, other = (int(universe.indices_of([np.array([code[k]]) for code in codes])[0]) for k in (0, 1))
         words = [", ".join(known[name].labels[ends[name][k]] for name in joint.names) for k in (0, 1)]
-        return Pair(both(words[0], words[1]), float(metric.distance(one, other)))
+        return Pair(both(words[0], words[1]), float(metric.distance(one, other)), (one, other))
 
     sizes = [known[name].size for name in joint.names]
     if joint.constant is None:
@@ -343,6 +354,36 @@ def example_pairs(facts: Facts) -> list[Pair]:
     """All pairs that the page gives as examples."""
     rows = itertools.chain.from_iterable(rows_of(facts, rule) for rule in facts.policy.rules)
     return list(dict.fromkeys([facts.extremes.closest, *(pair for _, pair in rows), facts.extremes.farthest]))
+
+
+def over_time(facts: Facts, right: Callable[[float], float] = of_odds) -> Iterator[Block]:
+    """What is revealed of some periods in a row, as figures and as a curve; nothing where a policy has no time.
+
+    Args: ``right``: right guesses of 1,000, at most, at a distance and spend 1.
+    """
+    review = facts.review.time
+    if review is None:
+        return
+    yield Paragraph("Over time", "title")
+    every = review.time.periods.every
+    yield Paragraph(
+        f"A rule about one {every} says little of a year. Of somebody with one record in each {every}, some in a row, "
+        "all answers within the budget reveal whether they are there, or what these say, with at most so many right "
+        "guesses of 1,000."
+    )
+    columns = (
+        ShownColumn("In a row"),
+        *(ShownColumn(one, figures=True) for one in ("Distance", "Right of 1,000", "Odds")),
+    )
+    spans = [(f"{one.periods:,} {every}{'s' * (one.periods > 1)}", one) for one in review.spans]
+    rows = [
+        (words, amount(float(one.distance)), f"{math.ceil(right(float(one.distance) * facts.budget)):,}", one.odds)
+        for words, one in spans
+    ]
+    yield ShownTable("What is revealed over time", columns, tuple(rows))
+    each = float(review.spans[0].distance) * facts.budget
+    scene = curve_over_time([(words, float(one.periods)) for words, one in spans], each, right)
+    yield Picture(scene, "Right guesses of 1,000, at most, over periods in a row.")
 
 
 def _pictures(facts: Facts) -> Iterator[Block]:

@@ -18,14 +18,14 @@ from dxgeom.document.document import (
     Strong,
     Words,
 )
-from dxgeom.policy.explain.informed import NOT_HELD
+from dxgeom.planner.public_numbers import EXACT, public_sentences, public_words
 from dxgeom.policy.explain.tightening import NOBODY, Tightening
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.report.facts import Facts, spoken
 from dxgeom.universe.people.people import People
 from dxgeom.universe.wording import shown
 from dxgeom.wording.glossary import WORDS
-from dxgeom.wording.numbers import amount, at_most, guesses, odds
+from dxgeom.wording.numbers import amount, at_most, guesses, in_full, odds
 
 
 def who(facts: Facts) -> Section:
@@ -125,11 +125,12 @@ def not_hidden(facts: Facts) -> Section:
 
 
 def exact_questions(facts: Facts) -> tuple[str, ...]:
-    """The questions that are answered without noise."""
+    """The questions that the data answer without noise; what public numbers answer is asked of no data."""
     if facts.plan is None:
         return ()
-    noise = facts.plan.mechanism.ideal_variances
-    return tuple(name for name, variance in zip(facts.plan.queries.names, noise, strict=True) if variance == 0)
+    mechanism, names = facts.plan.mechanism, facts.plan.queries.names
+    each = zip(names, mechanism.ideal_variances, public_words(mechanism), strict=True)
+    return tuple(name for name, variance, public in each if variance == 0 and public.get("public") != EXACT)
 
 
 def _known(facts: Facts) -> Iterator[Row]:
@@ -141,7 +142,7 @@ def _known(facts: Facts) -> Iterator[Row]:
         given = "Its numbers are in the policy." if one.numbers is not None else "Listing it gives it away."
         words = f"{one.words[:1].upper()}{one.words[1:]}"
         yield words, f"Everybody may know it. {given}", f"The policy, by 'known:' (line {line})."
-    yield "What known counts tell of records", f"{informed.sentences} {NOT_HELD}", "The same."
+    yield "What known counts tell of records", f"{informed.sentences} {informed.remedy}", "The same."
 
 
 def _rows(facts: Facts) -> Iterator[Row]:
@@ -158,6 +159,8 @@ def _rows(facts: Facts) -> Iterator[Row]:
             f"The policy, by 'missing: public' of {name}. 'missing: {{epsilon: …}}' hides it.",
         )
     yield from _known(facts)
+    for sentence in [] if facts.plan is None else public_sentences(facts.plan.mechanism):
+        yield "Answers with public numbers", in_full(sentence), "The policy, by 'numbers' and 'count' under 'known:'."
     for name in exact_questions(facts):
         yield f"The answer to “{name}”", "It is told exactly, without noise.", "The policy hides nothing that it tells."
     if not hides_presence(facts):

@@ -13,6 +13,7 @@ import numpy as np
 from dxgeom.document.document import Block, Document, Paragraph, Section, ShownColumn, ShownTable
 from dxgeom.planner.answers.tables import called_by
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.public_numbers import EXACT, NOT_COMPARED, public_words, unused_in_words
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE
 from dxgeom.report.facts import known_records
@@ -107,8 +108,10 @@ def _rows(plan: Plan, spend: Fraction, level: float, useless: dict[str, Useless]
     shown = plan.plan
     if shown.answers_a_list:
         widths, biases = shown.half_widths(level, spend), shown.bars(spend).biases
-        for name, width, bias in zip(shown.queries.names, widths.tolist(), biases.tolist(), strict=True):
-            yield _Row(name, _bare(width), width, _note(width, bias, useless.get(name)))
+        each = zip(shown.queries.names, widths.tolist(), biases.tolist(), public_words(shown.mechanism), strict=True)
+        for name, width, bias, public in each:
+            bare = EXACT if public.get("public") == EXACT else _bare(width)
+            yield _Row(name, bare, width, _note(width, bias, useless.get(name)))
         for one in useless.values():
             if one.ratio:
                 yield _Row(one.name, f"{_bare(one.half_width)} at least", one.half_width, one.note)
@@ -182,6 +185,7 @@ def _about_noise(plan: Plan, rows: Sequence[_Row], spend: Fraction) -> Iterator[
         yield "At a quarter of the budget noise is 4 times as wide."
     else:
         yield ""
+    yield from unused_in_words(plan)
     if not shown.answers_a_list:
         yield f"Noise: {shown.mechanism.name}. More: --all" if rows else "More: --all"
         return
@@ -201,6 +205,8 @@ def _limits(shown: Plan) -> Iterator[str]:
         yield "A quick plan: more time may find less noise."
     if shown.bias_in_words is not None:
         yield "Answers are to changed questions: that saves noise, and ± holds the difference."
+    if any(public_words(shown.mechanism)):
+        yield f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."
     if shown.metric.privacy != PURE:
         yield "Squares of spends add up."
 
@@ -208,6 +214,8 @@ def _limits(shown: Plan) -> Iterator[str]:
 def _gap(shown: Plan) -> str:
     """How far its squared error is from the least, where that is known."""
     if not shown.comparison.bound_at_hand or shown.lower_bound == 0 or shown.mechanism.change is not None:
+        return ""
+    if any(public_words(shown.mechanism)):  # another part of public numbers could leave less to ask
         return ""
     gap = shown.gap
     if gap <= 1.005:

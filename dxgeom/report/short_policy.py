@@ -22,6 +22,7 @@ from dxgeom.universe.labels import PolicyLabels
 from dxgeom.universe.people.people import People
 from dxgeom.wording.numbers import amount, counted, odds
 
+ONE_ROW_EACH: Final = "Each row is another person's, as the policy states; nothing checks it."
 _MOST_ROWS: Final = 12
 _MOST_WARNINGS: Final = 2
 _SAME: Final = 1e-9
@@ -74,7 +75,9 @@ def _rows_of(rule: ResolvedRule, privacy: Privacy) -> Iterator[RuleRow]:
     every = "every " if privacy == PURE else "the first "
     step = f" for {every}{_length(syntax.per)}" if syntax.per else ""
     step = step or (f" within {syntax.within}" if syntax.within else "")
-    if rule.presence is not None:
+    if rule.lasting is not None:
+        yield RuleRow(f"anything {rule.lasting.words}", rule.lasting.epsilon, rule.lasting.epsilon)
+    elif rule.presence is not None:
         yield RuleRow("being in the table", rule.presence, rule.presence)
     elif rule.everything is not None:
         yield RuleRow("anything at all", rule.everything, rule.everything)
@@ -216,11 +219,13 @@ def _closing(policy: Policy, review: Review) -> Iterator[Block]:
     )
     seldom = "" if policy.privacy == PURE else " One time in a million odds move farther."
     yield Paragraph(f"Anybody may know everybody else. {public}{seldom}")
-    yield Paragraph(people_words(policy.universe.reading.people))
+    universe = policy.universe
+    yield Paragraph(ONE_ROW_EACH if universe.one_row_each else people_words(universe.reading.people))
     if review.time is not None:
         yield Paragraph(review.time.in_short)
     if review.known is not None:
-        yield Paragraph(f"▲ Known: {'; '.join(review.known.counts)}. {review.known.sentences}")
+        held = "" if review.known.hold is None else f" {review.known.remedy}"
+        yield Paragraph(f"▲ Known: {'; '.join(review.known.counts)}. {review.known.sentences}{held}")
     for said in _warnings(review):
         yield Paragraph(f"▲ {said}")
     yield Paragraph(f"The file is right: {counted(review.size, 'possible record')}. More: --all")

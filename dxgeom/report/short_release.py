@@ -12,12 +12,13 @@ from dxgeom.document.document import Block, Document, Paragraph, Section, ShownC
 from dxgeom.errors import DxgeomError
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import AnswerPart, AnswerTable, parts_of
+from dxgeom.planner.public_numbers import EXACT, NOT_COMPARED
 from dxgeom.planner.release import Release
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE
 from dxgeom.report.answers import answer_notes, answer_tables
 from dxgeom.report.short_plan import MOST_ROWS, chosen_rows, often
-from dxgeom.report.short_policy import called, people_words, rule_rows, unit_of
+from dxgeom.report.short_policy import ONE_ROW_EACH, called, people_words, rule_rows, unit_of
 from dxgeom.universe.columns import plain
 from dxgeom.wording.numbers import amount, answer_and_bar, counted, ends_outward, in_full
 
@@ -50,16 +51,24 @@ def release_screen(
     known = policy if policy is not None else _policy_of(released)
     people = people.replace("records", "people").replace("people", "people" if known is None else known.labels.people)
     assumed = _ONE_ROW if released.people is None else people_words(released.people)
+    if known is not None and known.universe.one_row_each:
+        assumed = ONE_ROW_EACH
     many = f"the number of {people} is private" if released.records is None else f"{released.records:,} {people}"
     made_up = ", made up" if released.rehearsal else ""
     dropped = f"; {released.dropped:,} rows that do not fit were left out" if released.dropped else ""
     useless = released.answer.warnings if isinstance(released.answer, ShownAnswers) else ()
     # To release again with --all would spend again.
     rest = _ALL if released.receipt is None else f"{released.receipt.command} {_ALL}"
+    tables = [table for part in parts for table in part.tables]
     closing = [bars_in_words(parts) + _spent(released), *_by_rule(known, released.spent, rest)]
     closing += [
         assumed if released.records is None else f"{assumed} {_PUBLIC}",
         *(f"▲ {in_full(one)}" for one in useless[:_MOST_NOTES]),
+        *(
+            [f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."]
+            if any("public" in table.columns for table in tables)
+            else []
+        ),
     ]
     closing += [*_kept(released)]
     name = released.mechanism.account.policy_name if known is None else known.title
@@ -115,9 +124,11 @@ def _has_bars(table: AnswerTable) -> bool:
 
 def _rows(part: AnswerPart) -> Iterator[_Row]:
     for table in part.tables:
-        columns = (table.cells(title) for title in ("value", "low", "high", "rmse"))
-        for name, value, low, high, error in zip(table.called, *columns, strict=True):
-            if value is None or low is None or high is None:
+        columns = (table.cells(title) for title in ("value", "low", "high", "rmse", "public"))
+        for name, value, low, high, error, public in zip(table.called, *columns, strict=True):
+            if public == EXACT and value is not None:
+                yield _Row(name, answer_and_bar(value, 0.0)[0], EXACT, 0.0)
+            elif value is None or low is None or high is None:
                 yield _Row(name, "none", "", math.nan)
             elif abs((low + high) / 2 - value) <= _NEAR * max(abs(value), high - low, 1e-300):
                 shown, bar = answer_and_bar(value, (high - low) / 2)

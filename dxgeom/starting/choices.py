@@ -49,12 +49,14 @@ class Wishes:
 @final
 @dataclass(frozen=True)
 class Chosen:
-    """What a draft is made of. ``left_out``: columns and why."""
+    """What a draft is made of. ``left_out``: columns and why. ``known``: columns whose totals are published elsewhere,
+    None where nobody was asked."""
 
     attributes: tuple[Asked, ...]
     people: DraftPeople
     answers: Answers
     left_out: tuple[tuple[str, str], ...]
+    known: tuple[str, ...] | None = None
 
     def draft(self, found: FoundTable, epsilon: Fraction, queries: str) -> Draft:
         """The draft. Raises: DataError."""
@@ -64,7 +66,7 @@ class Chosen:
         facts = tuple(found.facts(self.answers, read))
         return draft_of(
             found.name, _about(found), self.attributes, epsilon,
-            people=self.people, reading=facts, left_out=self.left_out, queries=queries,
+            people=self.people, reading=facts, left_out=self.left_out, queries=queries, known=self.known,
         )  # fmt: skip
 
 

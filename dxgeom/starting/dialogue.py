@@ -50,7 +50,8 @@ class Dialogue:
                 left.append((column.name, "free text" if column.kind == "free text" else "codes"))
             else:
                 attributes.append(said)
-        return Chosen(tuple(attributes), people, answers, tuple(left))
+        known = self._published([one.column.name for one in attributes]) if people.count == "one row each" else None
+        return Chosen(tuple(attributes), people, answers, tuple(left), known)
 
     def pick(self, question: str, ways: Sequence[str], gap: str = "  ") -> int:
         """Which of several ways, from 0, as often asked as it takes."""
@@ -98,6 +99,15 @@ class Dialogue:
             return DraftPeople(chosen, "once", looked=True)
         most = self.text("At most how many, known without this table?")
         return DraftPeople(chosen, "rows", int(most) if most.isdigit() and int(most) > 0 else None, looked=True)
+
+    def _published(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The columns whose totals are published elsewhere; none where nothing is typed."""
+        while True:
+            typed = self.text("Columns whose totals are published elsewhere, if any")
+            chosen = tuple(dict.fromkeys(one.strip() for one in typed.split(",") if one.strip()))
+            if all(one in names for one in chosen):
+                return chosen
+            self._tell(f"  There are {', '.join(names)}")
 
     def _named(self, names: Sequence[str]) -> tuple[str, ...]:
         """One column, or several that name a person together; none where nothing is typed."""

@@ -111,11 +111,13 @@ def draft_of(
     reading: Sequence[Fact] = (),
     left_out: Sequence[tuple[str, str]] = (),
     queries: str = "queries.yaml",
+    known: Sequence[str] | None = None,
 ) -> Draft:
     """A policy and queries for a table's columns.
 
     Args: ``about``: the first comment; ``epsilon``: of every rule, for its author to change; ``left_out``: columns and
-    why they are no attributes; ``queries``: what the second file is called.
+    why they are no attributes; ``queries``: what the second file is called; ``known``: the columns whose totals are
+    published elsewhere, None where nobody was asked.
     Raises: DataError where there is no attribute, or a column has no name.
     """
     if not all(one.column.name.strip() for one in attributes):
@@ -134,7 +136,7 @@ def draft_of(
     if worth:
         said = f"Left out: {', '.join(worth)}."
         policy += textwrap.wrap(_on_a_line(said), _WIDTH, initial_indent="# ", subsequent_indent="#   ")
-    policy += ["", *_rules(named, people, epsilon), "", "budget: 1"]
+    policy += ["", *_rules(named, people, epsilon), *_known(named, people, known), "", "budget: 1"]
     missing = tuple(one.column.name for one in attributes if _lacks(one))
     todo = tuple(_lack_in_words(one) for one in attributes if _lacks(one))
     asked = "\n".join(_queries(named, queries))
@@ -322,6 +324,21 @@ def _rules(named: Sequence[tuple[str, Asked]], people: DraftPeople | None, epsil
     if people is not None and people.count == "rows":
         yield _behind("  - presence: true", "that somebody is in the table at all", 27)
         yield f"    epsilon: {plain(epsilon)}"
+
+
+def _known(named: Sequence[tuple[str, Asked]], people: DraftPeople | None, known: Sequence[str] | None) -> list[str]:
+    """The counts that are published elsewhere; where nobody was asked, a mark. With many rows of a person they are not
+    handled."""
+    if people is None or people.count != "one row each":
+        return []
+    if known is None:
+        return [
+            "",
+            "# Are counts of these records published elsewhere, as how many each value has? List them:",
+            *("# known:", f"#   - totals: {quoted(named[0][0])}"),
+        ]
+    called = {one.column.name: name for name, one in named}
+    return ["", "known:", *(f"  - totals: {quoted(called[name])}" for name in known)] if known else []
 
 
 def _has_a_length(one: Asked) -> bool:

@@ -201,7 +201,7 @@ class TablePage:
 
     def _refused_lines(self) -> Iterator[str]:
         fit = self.fit
-        share = f"{100 * fit.refused / max(1, fit.rows):.2g} %"
+        share = _share(fit.refused, fit.rows)
         yield f"Does not fit: {fit.refused:,} rows ({share}), so a release would refuse the table"
         shown = [one for one in fit.attributes if one.refused_rows or _marks(one)]
         width = max((len(_column(one)) for one in shown), default=0)
@@ -260,7 +260,7 @@ class TablePage:
         for one in self.fit.attributes:
             column = _column(one)
             if one.missing:
-                share = f"{100 * one.missing / self.fit.rows:.0f} %"
+                share = _share(one.missing, self.fit.rows)
                 found.append((column, f"{one.missing:,} empty ({share}), read as missing"))
             if one.spelled.rows:
                 found.append((column, _read_as(one)))
@@ -302,6 +302,14 @@ def _median(people: dict[int, int]) -> int:
         if before >= half:
             return rows
     return 0
+
+
+def _share(part: int, of: int) -> str:
+    """From 1 % on whole ones, below to two digits, and never a power of ten; only all are 100 %."""
+    percent = 100 * part / max(1, of)
+    if percent < 0.01:
+        return "below 0.01 %"
+    return f"{percent:.2g} %" if percent < 0.995 else f"{percent if part == of else min(percent, 99):.0f} %"
 
 
 def _column(one: AttributeFit) -> str:

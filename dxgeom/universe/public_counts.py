@@ -21,6 +21,8 @@ from dxgeom.universe.universe import Universe
 
 MOST_COMBINATIONS: Final = 1 << 18
 """Counts tell apart at most so many combinations of values."""
+_MOST_COMPARED: Final = 256
+"""Sets of several counts are held against sums of each other up to so many."""
 NONE: Final = -1
 """The number of the set that a record is in, where no count is about it; the class of records that do not exist."""
 _Integers: TypeAlias = NDArray[np.int64]
@@ -110,12 +112,21 @@ class KnownClasses:
 class KnownCounts:
     """The counts that a policy says everybody may know, and their classes.
 
-    ``lines``: where each stands in the policy's file.
+    ``lines``: where each stands in the policy's file. ``hold``: for whom of those who know them the policy's distances
+    are held: who is unsure of one person and one more, "2", or of "all", and judges people separately; None for nobody.
     """
 
     counts: tuple[PublicCount, ...]
     classes: KnownClasses
     lines: tuple[int, ...]
+    hold: str | None = None
+
+    @property
+    def held_people(self) -> int:
+        """The noise hides rings of up to so many people; 0 where none are held."""
+        if self.hold is None:
+            return 0
+        return min(2, self.classes.most_people) if self.hold == "2" else self.classes.most_people
 
     @property
     def digest(self) -> list[str]:
@@ -259,7 +270,27 @@ def _totals(system: _System) -> list[int | None]:
             raise Contradiction(
                 f"a set is counted as {number:,} records, and its parts as {sum(values[one] for one in members):,}"
             )
+    if sum(one.numbers is not None for one in system.counts) > 1:
+        _check_dependent(numbered)
     return [value if done else None for value, done in zip(values, known.tolist(), strict=True)]
+
+
+def _check_dependent(numbered: Sequence[tuple[list[int], int]]) -> None:
+    """Where sets of few counts add up to others of theirs, so do their numbers. Raises: Contradiction."""
+    sets = [(members, number) for members, number in numbered if members]
+    if not 1 < len(sets) <= _MOST_COMPARED:
+        return
+    from flint import fmpz_mat  # which most policies do without
+
+    inside = [set(members) for members, _ in sets]
+    products = fmpz_mat([[len(one & other) for other in inside] for one in inside])
+    vectors, count = products.nullspace()
+    for column in range(count):
+        shares = [int(vectors[row, column]) for row in range(len(sets))]
+        if sum(share * number for share, (_, number) in zip(shares, sets, strict=True)):
+            raise Contradiction(
+                "some of their sets together are the same records as others together, and are not as many"
+            )
 
 
 def _records(system: _System) -> int | None:

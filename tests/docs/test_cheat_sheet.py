@@ -38,7 +38,7 @@ def test_its_odds_and_guesses_are_those_of_the_review_page():
 def test_its_commands_and_options_are_there():
     commands = typer.main.get_command(app)
     shown = re.findall(r"`dxgeom ([^`]+)`", SHEET)
-    assert len(shown) == 9
+    assert len(shown) == 10
     for line in shown:
         found, words = commands, line.split()
         while hasattr(found, "commands"):

@@ -1,83 +1,120 @@
-"""The nightly job that the guide shows, run as a scheduler runs it."""
+"""The nightly job that the guide shows, run as a scheduler runs it: a plan of a year, told day by day."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from reference.project import GUIDE, POLICIES
+from reference.project import GUIDE
+from typer.testing import CliRunner
 
+from dxgeom.cli.main import app
 from dxgeom.cli.terminal import Outcome
 from dxgeom.ledger.history import read_ledger
 
+pytest.importorskip("cryptography")
+
 TEXT = (GUIDE / "nightly-job.md").read_text(encoding="utf-8")
-(SCRIPT,) = re.findall(r"^```sh\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+SET_UP, SCRIPT = re.findall(r"^```sh\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+POLICY, QUERIES = re.findall(r"^```yaml\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+# The guide's year is to come, and a day is released when it is over.
+POLICY = POLICY.replace("2027-01-01", "2025-01-01").replace("2027-12-31", "2025-01-04")
+ROWS = [f"{'pqr'[k % 3]}{k // 6},{('north', 'south')[k % 2]},2025-01-0{1 + k % 4}" for k in range(60)]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The guide's commands for the year, and a table."""
+    home = tmp_path_factory.mktemp("year")
+    for name, text in {"policy.yaml": POLICY, "queries.yaml": QUERIES}.items():
+        (home / name).write_text(text, encoding="utf-8")
+    (home / "visits.csv").write_text("\n".join(["patient,ward,loaded", *ROWS]) + "\n", encoding="utf-8")
+    for folder in ("answers", "books", "bin"):
+        (home / folder).mkdir()
+    (home / "nightly.sh").write_text(SCRIPT, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(home)
+        for line in SET_UP.splitlines():
+            done = CliRunner().invoke(app, shlex.split(line)[1:])
+            assert done.exit_code == 0, done.output
+    return home
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Path:
-    """The script, a table, and a command ``dxgeom`` that counts its runs."""
-    (tmp_path / "nightly.sh").write_text(SCRIPT, encoding="utf-8")
-    rows = [f"{'MF'[k % 2]},{('Yes', 'No')[k % 3 == 0]},{('above', 'below')[k % 5 == 0]} 18" for k in range(60)]
-    (tmp_path / "people.csv").write_text("\n".join(["gender,native,age", *rows]) + "\n", encoding="utf-8")
-    (tmp_path / "answers").mkdir()
-    command(tmp_path, f'exec "{sys.executable}" -m dxgeom "$@" --mechanism laplace')
+def job(opened: Path, tmp_path: Path) -> Path:
+    """A copy of it all, with a command ``dxgeom`` that counts its runs."""
+    for one in opened.iterdir():
+        subprocess.run(["cp", "-r", str(one), str(tmp_path)], check=True)
+    command(tmp_path, f'exec "{sys.executable}" -m dxgeom "$@"')
     return tmp_path
 
 
 def command(folder: Path, line: str) -> None:
-    folder.joinpath("bin").mkdir(exist_ok=True)
     script = folder / "bin" / "dxgeom"
     script.write_text(f'#!/bin/sh\necho run >> "{folder}/runs"\n{line}\n', encoding="utf-8")
     script.chmod(0o755)
 
 
-def run(folder: Path, night: str, spend: str = "0.4", policy: str = "policy.yaml") -> tuple[int, int, str]:
+def run(folder: Path, days: str, table: str = "visits.csv") -> tuple[int, int, str]:
     """Exit code, how often dxgeom was started, and standard error."""
     folder.joinpath("runs").write_text("")
-    clinic = POLICIES / "clinic"
-    given = [clinic / policy, folder / "people.csv", clinic / "queries.yaml", folder / "privacy.db", spend]
-    settings = {"NIGHT": night, "PAUSE": "0", "TRIES": "3", "PATH": f"{folder}/bin:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["sh", str(folder / "nightly.sh"), *map(str, given), str(folder / "answers")],
-        env={**os.environ, **settings}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    given = ["year.json", table, "books/visits.db", "keys/visits.key", "answers"]
+    settings = {"DAYS": days, "PAUSE": "0", "TRIES": "3", "PATH": f"{folder}/bin:{os.environ['PATH']}"}
+    with_them, words = {**os.environ, **settings}, ["sh", "nightly.sh", *given]
+    done = subprocess.run(words, cwd=folder, env=with_them, capture_output=True, text=True, check=False)
     return done.returncode, len(folder.joinpath("runs").read_text().splitlines()), done.stderr
 
 
-def test_a_night_is_answered_once_however_often_the_job_is_started(job: Path) -> None:
-    assert run(job, "2026-11-22") == (0, 1, "")
-    answers = job / "answers" / "2026-11-22.json"
+@pytest.mark.long
+def test_a_day_is_answered_once_however_often_the_job_is_started(job: Path) -> None:
+    assert run(job, "before 2025-01-01")[:2] == (0, 2)
+    answers = job / "answers" / "2025-01-01.json"
     first = json.loads(answers.read_text())
     assert stat.S_IMODE(answers.stat().st_mode) == 0o600
-    assert run(job, "2026-11-22") == (0, 1, "")
+    assert run(job, "2025-01-01", table="nowhere.csv")[:2] == (0, 1)
     again = json.loads(answers.read_text())
-    assert again.pop("repeated") is True and again == first
-    assert [entry.key for entry in read_ledger(job / "privacy.db").entries] == ["nightly 2026-11-22"]
+    assert again.pop("repeated") is True
+    assert again == first
+    [entry] = read_ledger(job / "books" / "visits.db").entries
+    assert entry.spend == 1
+    # Nobody is told how many people were there that day, but by the one noisy answer.
+    assert {*first} & {"records", "rows", "dropped", "public"} == set()
+    assert [one["name"] for one in first["answers"]] == ["total of so far: loaded so far to 2025-01-01"]
 
 
-def test_the_budget_ends_and_the_scheduler_is_told(job: Path) -> None:
-    assert [run(job, f"2026-11-2{day}")[0] for day in (2, 3, 4)] == [0, 0, Outcome.OVER_BUDGET]
-    assert sorted(path.name for path in (job / "answers").iterdir()) == ["2026-11-22.json", "2026-11-23.json"]
+@pytest.mark.long
+def test_a_night_that_was_missed_comes_first(job: Path) -> None:
+    code, runs, words = run(job, "2025-01-02")
+    assert (code, runs) == (Outcome.NOT_UNDERSTOOD, 1)
+    assert "'0001-01-01' and 1 more after it comes before it" in words
+    assert run(job, "before 2025-01-01 2025-01-02")[:2] == (0, 3)
+    assert sorted(path.name for path in (job / "answers").iterdir()) == [
+        "2025-01-01.json",
+        "2025-01-02.json",
+        "before.json",
+    ]
 
 
+@pytest.mark.long
 def test_what_somebody_has_to_mend_is_not_tried_again(job: Path) -> None:
-    code, runs, words = run(job, "2026-11-22", policy="nowhere.yaml")
+    code, runs, words = run(job, "before", table="nowhere.csv")
     assert (code, runs) == (Outcome.REFUSED, 1)
-    assert words.endswith("nightly 2026-11-22: dxgeom ended with 1 after 1 tries\n")
+    assert words.endswith("nightly before: dxgeom ended with 1 after 1 tries\n")
     assert not list((job / "answers").iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("code", "runs"), [(2, 1), (3, 1), (4, 3), (5, 3), (6, 1), (130, 3)])
 def test_only_what_waiting_mends_is_tried_again(job: Path, code: int, runs: int) -> None:
     command(job, f"exit {code}")
-    assert run(job, "2026-11-22")[:2] == (code, runs)
+    assert run(job, "2025-01-01 2025-01-02")[:2] == (code, runs)
     assert not list((job / "answers").iterdir())
 
 

@@ -33,7 +33,7 @@ NOT_IN_FILES = {
 SINCE = {"toeplitz-gaussian", "adaptive tables", "adaptive tables on a histogram"}
 """Noise that is younger than what was recorded; tests/unit/mechanisms/parts/test_running_totals.py tries its files."""
 
-ALONG_TIME = {"every", "total", "window"}
+ALONG_TIME = {"every", "total", "window", "against"}
 """Boxes along a policy's time, with the plans of other boxes; tests/unit/queries/test_over_time.py counts them."""
 
 

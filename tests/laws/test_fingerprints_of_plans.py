@@ -49,6 +49,9 @@ ALONG_TIME: list[tuple[str, dict[str, Any], Any]] = [
     ("WindowSyntax.window", {"window": "2 steps"}, "3 steps"),
     ("WindowSyntax.where", {"window": "2 steps"}, "b == 'x'"),
     ("WindowSyntax.by", {"window": "2 steps"}, "b"),
+    ("AgainstSyntax.against", {"against": "1 step"}, "2 steps"),
+    ("AgainstSyntax.where", {"against": "1 step"}, "b == 'x'"),
+    ("AgainstSyntax.by", {"against": "1 step"}, "b"),
 ]
 QUANTILES: list[tuple[str, dict[str, Any], Any]] = [
     ("MedianSyntax.median", {"median": "a", "name": "q"}, "n"),

@@ -121,6 +121,10 @@ ONCE = {"column": "who", "count": "once", "in": "period"}
 BASES["time"] = one(["x", "y"], *THERE, time=TIME)
 BASES["time in a zone"] = one(["x", "y"], *THERE, time={**TIME, "zone": "UTC"})
 BASES["people in periods"] = one(["x", "y"], *THERE, time=TIME, people=ONCE)
+BASES["any"] = one(["x", "y"], *THERE, {"any": "3 steps", "epsilon": 1}, time=TIME)
+BASES["published"] = one(
+    ["x", "y"], THERE[0], {"presence": True, "published": {"at once": 1, "3 steps": 2, "ever": 3}}, time=TIME
+)
 BASES["known"] = one(["x", "y"], known=[{"totals": "a"}])
 BASES["known numbers"] = one(["x", "y"], known=[{"totals": "a", "numbers": "known.csv"}])
 BASES["known rows"] = one(["x", "y"], known=[{"where": "a == 'x'", "count": 3}])
@@ -152,6 +156,8 @@ MEANT: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("TimeSyntax.before", "time", ("time", "before"), "false"),
     ("TimeSyntax.after", "time", ("time", "after"), "false"),
     ("PolicySyntax.known", "words", ("known",), [{"totals": "a"}]),
+    ("PolicySyntax.hold", "known", ("hold",), 2),
+    ("PolicySyntax.hold", "known", ("hold",), "all"),
     ("KnownSyntax.totals", "known", ("known", 0), {"totals": "b"}),
     ("KnownSyntax.numbers", "known numbers", ("known", 0, "numbers"), "other.csv"),
     ("KnownSyntax.where", "known rows", ("known", 0, "where"), "a == 'y'"),
@@ -231,6 +237,9 @@ MEANT: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("RuleKeys.measure RuleKeys.per", "largest", RULE, {"change": ["a", "d"], "together": True, "epsilon": 1}),
     ("RuleKeys.between RuleKeys.change", "everything", RULE, {"change": "a", "epsilon": 1}),
     ("RuleKeys.presence RuleKeys.between", "presence", ("rules", 1), {"between": "everything", "epsilon": 1}),
+    ("RuleKeys.any", "any", ("rules", 2, "any"), "4 steps"),
+    ("RuleKeys.any", "any", ("rules", 2, "any"), "life"),
+    ("RuleKeys.published", "published", ("rules", 1, "published", "at once"), "0.5"),
     ("RuleKeys.secrets", "edges", (*RULE, "secrets"), LEFT_OUT),
     ("RuleKeys.epsilon", "words", (*RULE, "epsilon"), "1.5"),
     ("RuleKeys.epsilon", "presence", ("rules", 1, "epsilon"), 2),

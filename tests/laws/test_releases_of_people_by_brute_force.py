@@ -101,7 +101,7 @@ LINEAR: dict[str, tuple[dict[str, Any], Callable[[ByHand], dict[str, float]]]] =
     "matrix": ({"matrix": "m.csv"}, lambda hand: {"day": hand.of(hand.day), "odd": hand.of(hand.n * 2 % 2)}),
 }
 """Linear queries by their word, with some of their answers."""
-ALONG_TIME = {"every", "total", "window"}
+ALONG_TIME = {"every", "total", "window", "against"}
 """These need a policy's time: tests/unit/policy/test_people_in_periods.py counts people in its periods by hand."""
 QUANTILES: dict[str, dict[str, Any]] = {
     "median": {"median": "n", "by": "d"},

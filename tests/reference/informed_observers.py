@@ -68,10 +68,38 @@ def belief_of(priors: Matrix, record: int, counts: Matrix, known: Sequence[int])
     return {table: chance / whole for table, chance in found.items()} if whole else {}
 
 
-def worst_odds(distance: Matrix, one: dict[Table, float], other: dict[Table, float], tables: Sequence[Table]) -> float:
-    """log of the most that odds of a yes move, over all mechanisms that are private between all tables."""
+def all_rings(distance: Matrix, labels: Sequence[int], people: int) -> Iterator[tuple[Table, float]]:
+    """What rings of 2 to so many people, at most one of each class, change a table by, and the least distance that
+    somebody in it moves: person by person, in every order."""
+    classes = sorted(set(labels))
+    members = {label: [k for k, own in enumerate(labels) if own == label] for label in classes}
+    for size in range(2, min(people, len(classes)) + 1):
+        for order in itertools.permutations(classes, size):
+            for gone in itertools.product(*(members[label] for label in order)):
+                for come in itertools.product(*(members[label] for label in (*order[1:], order[0]))):
+                    change = [0] * len(labels)
+                    for i, j in zip(gone, come, strict=True):
+                        change[i] -= 1
+                        change[j] += 1
+                    yield tuple(change), min(float(distance[i, j]) for i, j in zip(gone, come, strict=True))
+
+
+def worst_odds(
+    distance: Matrix,
+    one: dict[Table, float],
+    other: dict[Table, float],
+    tables: Sequence[Table],
+    held: Sequence[tuple[Table, float]] = (),
+) -> float:
+    """log of the most that odds of a yes move, over all mechanisms that are private between all tables; ``held``:
+    further changes of tables that they hide, each up to so much."""
     place = {table: number for number, table in enumerate(tables)}
     rows = [(place[table], place[to], distance[i, j]) for table in tables for i, j, to in neighbours(table)]
+    for change, far in held:
+        for table in tables:
+            moved = tuple(count + step for count, step in zip(table, change, strict=True))
+            if moved in place and moved != table:
+                rows.append((place[table], place[moved], far))
     bounds = lil_matrix((len(rows), len(tables)))
     for row, (here, there, far) in enumerate(rows):
         bounds[row, here], bounds[row, there] = 1.0, -math.exp(far)

@@ -36,11 +36,15 @@ class Browser:
 
     def open(self, page: Path, *, dark: bool = False, width: int = 1000) -> None:
         """Show a file; what was said of earlier pages is forgotten."""
+        self.visit(page.as_uri(), dark=dark, width=width)
+
+    def visit(self, address: str, *, dark: bool = False, width: int = 1000) -> None:
+        """Show what is at an address; what was said of earlier pages is forgotten."""
         self._tell("Emulation.setEmulatedMedia", features=_feature(dark))
         self._tell("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.messages()
         self.requests()
-        self.driver.get(page.as_uri())
+        self.driver.get(address)
 
     def messages(self) -> list[str]:
         """What the page's console says."""

@@ -165,7 +165,7 @@ def how_public_counts_are_stated() -> Iterator[str]:
 
 
 ALONG_TIME = "queries: [{every: month, by: a}, {total: so far, where: a == 'b', by: a}, {window: 2 steps, by: a}]"
-ALONG_TIME_ALONE = "queries: [{every: day, where: a == 'b'}, {window: 7 days, where: a == 'b'}]"
+ALONG_TIME_ALONE = "queries: [{every: day, where: a == 'b'}, {window: 7 days, where: a == 'b'}, {against: 7 days}]"
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,17 @@ def digest_of(*meaning: object) -> str:
     return hashlib.sha256(" ".join(map(str, meaning)).encode()).hexdigest()
 
 
+def require_not_held(metric: VerifiedMetric, name: str) -> VerifiedMetric:
+    """Raises: UnsupportedCombination where the policy holds its distances for who knows its public counts, of which
+    nothing is proved here."""
+    if metric.held:
+        raise UnsupportedCombination(
+            f"the policy says 'hold', which only noise on few counts and sums honours, and {name} is none: ask for "
+            "counts and sums, or use a policy without 'hold'"
+        )
+    return metric
+
+
 def account_of(metric: VerifiedMetric) -> Account:
     """The account of the policy that the metric came from."""
     return Account(

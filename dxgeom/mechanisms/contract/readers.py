@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism, account_of
+from dxgeom.mechanisms.contract.mechanism import Answer, Data, Mechanism, account_of, require_not_held
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.arrays import LARGEST, exact_sum
 from dxgeom.numeric.randomness import Randomness
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 class RowReader(Mechanism[Data, Answer], ABC):
     """A randomised map from counts of rows, as a metric has them, to answers."""
 
+    holds_rings: ClassVar[bool] = False
+    """Whether its noise hides rings of people, too, where a policy holds its distances for who knows public counts."""
+
     if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
 
         @property
@@ -40,7 +43,8 @@ class RowReader(Mechanism[Data, Answer], ABC):
 
     @property
     def account(self) -> Account:
-        return account_of(self.metric)
+        """Raises: UnsupportedCombination where the policy says ``hold``, and this does not."""
+        return account_of(self.metric if self.holds_rings else require_not_held(self.metric, self.name))
 
     @property
     def absent(self) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of
+from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism, account_of, require_not_held
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness
 
@@ -25,7 +25,7 @@ class SecretMechanism(Mechanism[int, Answer]):
 
     @property
     def account(self) -> Account:
-        return account_of(self.metric)
+        return account_of(require_not_held(self.metric, self.name))
 
     @property
     def only_spend(self) -> Fraction:

@@ -233,6 +233,9 @@ _SLOWER: Final = 0.5
 _NEW: Final = 0.2
 _LEAST: Final = 1e-6
 _WIDE: Final = 128
+_DENSE: Final = 8
+"""Columns have at most so many pairs for each difference, where all are looked at by inner products."""
+_LIGHTEST: Final = 1e-3
 
 
 @final
@@ -328,6 +331,64 @@ def _weighed(turned: NDArray[np.float64], weights: NDArray[np.float64], times: i
 
 def _raised(weights: NDArray[np.float64], loads: NDArray[np.float64], power: float) -> NDArray[np.float64]:
     return np.asarray(weights * (loads * (weights.sum() / float(weights @ loads))) ** power)
+
+
+@final
+class WeighedColumns:
+    """Weights on all differences of few columns at once, none of which is laid out: A is found from the columns and a
+    matrix of weights between them, and loads from inner products of columns. For totals of answers."""
+
+    def __init__(self, problem: Problem, shifts: PairedShifts) -> None:
+        self._answers, self._triangle = problem.answers, _triangle_of(problem.answers)
+        self._columns = (shifts.columns / problem.points.units) @ self._triangle.T
+        self._there = np.linalg.solve(self._triangle.T, problem.answers.T).T
+        self._inverse_squares = 1 / problem.points.distance_bounds**2
+        self._first, self._second = shifts.first, shifts.second
+        self.weights = np.ones(len(self._first))
+
+    @classmethod
+    def of(cls, problem: Problem) -> WeighedColumns | None:
+        """None where differences are laid out, few of the pairs are among them, or the worst answer counts."""
+        shifts = problem.points.shifts
+        if problem.worst or not isinstance(shifts, PairedShifts):
+            return None
+        return cls(problem, shifts) if len(shifts.columns) ** 2 <= _DENSE * len(shifts.first) else None
+
+    @property
+    def work(self) -> float:
+        """Multiplications of a look: a matrix's eigenvectors, and products with the columns."""
+        count, width = self._columns.shape
+        return 10.0 * float(width) ** 3 + 2.0 * float(count) * float(width) * float(count + width)
+
+    def at_once(self) -> tuple[Fidelity, NDArray[np.float64], NDArray[np.float64]]:
+        """Φ with these weights, without the places of differences; what takes a point to its place; all loads (E,)."""
+        count = len(self._columns)
+        each = np.bincount(self._first * count + self._second, self.weights * self._inverse_squares, count**2)
+        between = each.reshape(count, count)
+        between = between + between.T
+        square = self._columns.T @ (np.diag(between.sum(axis=1)) - between) @ self._columns
+        squares, axes = np.linalg.eigh(square)
+        roots, axes = np.sqrt(np.maximum(squares[::-1], squares[-1] * 1e-28)), axes[:, ::-1]
+        turned = self._columns @ (axes / np.sqrt(roots))
+        inner = turned @ turned.T
+        own = np.diag(inner)
+        loads = own[self._first] + own[self._second] - 2 * inner[self._first, self._second]
+        nowhere = np.zeros((0, len(roots)))
+        return Fidelity(roots, nowhere, self._there @ axes), self._triangle.T @ axes, loads * self._inverse_squares
+
+    def raise_by(self, loads: NDArray[np.float64]) -> None:
+        """Weights times powers of loads, as :func:`multiplied` has them."""
+        self.weights = _raised(self.weights, loads, _POWER)
+
+    def drop_light(self) -> None:
+        """Weights that hardly count become 0."""
+        self.weights = np.where(self.weights < _LIGHTEST * self.weights.mean(), 0.0, self.weights)
+
+    @property
+    def design(self) -> Design:
+        """These weights, where they are not 0."""
+        working = np.flatnonzero(self.weights)
+        return Design(working, self.weights[working], np.ones(len(self._answers)), 0)
 
 
 _STEPS: Final = 40

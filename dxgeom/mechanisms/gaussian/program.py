@@ -24,6 +24,7 @@ from dxgeom.mechanisms.gaussian.design import (
     Fidelity,
     Problem,
     ScaledPoints,
+    WeighedColumns,
     first_design,
     is_wide,
     multiplied,
@@ -47,6 +48,10 @@ _STEP: Final = 100
 """Multiplications of a step of Newton's method for each entry of the differences in hand and each dimension, about."""
 _LIGHT, _LOOSE, _GONE, _HIDDEN = 0.05, 1e-3, 1e-3, 0.95
 _COARSE: Final = 1e-3
+_NEWTON: Final = 1.5e4
+"""Times the cube of the dimensions: multiplications of Newton's method to its end, about."""
+_AT_ONCE: Final = 2e-3
+"""Gap at which weights of all pairs at once are near enough: what is left is a thousandth of the root at most."""
 WORK: Final = 2e13
 """Multiplications after which the search ends with the gap that it has, the same on every machine."""
 QUICK_WORK: Final = 1.5e11
@@ -141,6 +146,8 @@ class _Search:
     def run(self, largest: NDArray[np.int64]) -> None:
         """Until the gap is small enough, or the work done."""
         try:
+            if self._all_at_once():
+                return
             design, loads = self._near(first_design(self.problem, largest))
             if _STEP * len(design.working) * self.problem.points.width**2 < self._most:
                 self._finished(design, loads)
@@ -148,6 +155,28 @@ class _Search:
         except np.linalg.LinAlgError as error:
             if self.best is None:
                 raise CertificateRefused("no covariance was found for these differences within float64") from error
+
+    def _all_at_once(self) -> bool:
+        """Where Newton's method on working sets takes longer than the search may: weights of all pairs of few columns,
+        multiplied by powers of their loads until they are near. Whether that was done."""
+        points = self.problem.points
+        pairs = WeighedColumns.of(self.problem) if _NEWTON * float(points.width) ** 3 > self._most else None
+        if pairs is None:
+            return False
+        looks = max(1, int(self._most / pairs.work))
+        for look in range(looks):
+            found, onto, loads = pairs.at_once()
+            self._latest = design = pairs.design
+            gap = design.gap(self.problem, found, float(loads.max()))
+            self._tell(design, gap)
+            if gap < _AT_ONCE:
+                break
+            if look + 1 < looks:
+                pairs.raise_by(loads)
+        pairs.drop_light()
+        found, onto, _ = pairs.at_once()
+        self._note(pairs.design, found, onto, float(points.lengths(onto / np.sqrt(found.roots)).max()))
+        return True
 
     def _near(self, design: Design) -> tuple[Design, NDArray[np.float64]]:
         """A design near the optimum, and all loads, by multiplication."""

@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import FLOAT_BYTES, fraction_bytes
 from dxgeom.mechanisms.contract.readers import HistogramMechanism, require_counts_of
 from dxgeom.mechanisms.linear.containment import require_hiding
@@ -39,13 +39,15 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
     answer that carries its own noise, a combination for one that follows from others, zeros for one that nobody can
     influence. Or :class:`DiagonalMixing` where no answer follows from others, or :class:`IntegerMixing` where hundreds
     do. ``change``: what was asked, where the sensitivity is that of other queries which are answered in its place; else
-    None.
+    None. Where queries are less public numbers, these are added to the answers.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{d(i, j)} at spend 1, by
     e^{s·d(i, j)} at spend s, where V is stretched by 1/s. Under a metric of concentrated privacy D_α is at most
     α·(s·d(i, j))²/2, whether the law is Gaussian or not. Both round(V) and the combinations are post-processing.
     Raises: UnsupportedCombination for Gaussian noise under a metric of pure privacy.
     """
+
+    holds_rings = True
 
     name: str
     sensitivity: Sensitivity = field(repr=False)
@@ -60,6 +62,8 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             # Sums of 64-bit integers would go around, and be no function of the noisy numbers any more.
             object.__setattr__(self, "mixing", np.array(self.mixing, dtype=object))
         seal(self)
+        if self.metric.held and isinstance(self.mixing, IntegerMixing):
+            raise TooLarge("noise in numbers that answers share is not proved for 'hold': name noise on answers")
         require_hiding(self)
         _ = self.reads
 
@@ -210,7 +214,16 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             largest = step.numerator * (divisor * 2**115 + reach * 2 ** (self._noise_bits + 1))
             below = step.denominator * divisor * self.shares
             total += answers * (2 * fraction_bytes(largest, below) + 4 * FLOAT_BYTES)
-        return total
+        return total + self._public_bytes
+
+    @property
+    def _public_bytes(self) -> int:
+        """What public numbers add: a/b + c/d has no more digits than both, and those of d once more."""
+        public = self.sensitivity.queries.public
+        if public is None:
+            return 0
+        each = ((len(str(one.numerator)), len(str(one.denominator))) for one in public.offsets)
+        return sum(2 * (above + 2 * below + 2) for above, below in each)
 
     @property
     def _noise_bits(self) -> int:
@@ -247,11 +260,15 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
 
     def noisy(self, exact: Sequence[int], noise: list[int]) -> tuple[Fraction, ...]:
         """The answers with this noise (m,), from the exact ones in steps of a share (K,)."""
-        steps = [step / self.shares for step in self.sensitivity.queries.steps]
-        return tuple(
+        queries = self.sensitivity.queries
+        steps = [step / self.shares for step in queries.steps]
+        answers = tuple(
             step * (integer + added)
             for step, integer, added in zip(steps, exact, _noise_of_each(self.mixing, noise), strict=True)
         )
+        if queries.public is None:
+            return answers
+        return tuple(answer + known for answer, known in zip(answers, queries.public.offsets, strict=True))
 
     def unchanged_answers(self, data: Any) -> tuple[Fraction, ...]:
         """What was asked, exactly, where changed queries are answered in its place. **Not private.**"""

@@ -24,6 +24,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.noise.composed import LinearImageNoise
+from dxgeom.noise.inversion import quantiles_of_two_laplace
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property
@@ -51,8 +52,9 @@ def half_widths(
 ) -> NDArray[np.float64]:
     """(K,): w_k such that answer k's error is at most w_k with probability *at least* ``level``, each on its own.
 
-    Laplace and Gaussian: exact. Others: the quantile of a fixed simulation, taken at an order statistic so far out that
-    it is too small with a chance below 1e-7, or, where the level leaves no such, what the law proves of itself. All
+    Laplace and Gaussian noise: exact. Sums of Laplace noise, and noise with jumps: rounded up, within 1e-9 of that
+    probability. Others: the quantile of a fixed simulation, taken at an order statistic so far out that it is too
+    small with a chance below 1e-7, or, where the level leaves no such, what the law proves of itself. All
     widened by the lattice's half steps and, given ``records``, by what rounding the weights can have changed. A known
     bias, that of changed queries and ``rounding`` (K,), is counted at its worst: exactly for Laplace noise from level ½
     on, else by widening.
@@ -115,6 +117,9 @@ def _noise_quantiles(mechanism: AdditiveMechanism, level: float) -> NDArray[np.f
         return np.asarray(np.sqrt(mechanism.ideal_variances / 2) * -math.log1p(-level))
     if law.normal:
         return np.asarray(np.sqrt(mechanism.ideal_variances) * normal_quantile(level))
+    known = law.quantiles_along(mechanism.float_mixing, 1 - level)
+    if known is not None:
+        return known
     count = _simulated_count(mechanism)
     try:
         rank = _safe_rank(count, level)
@@ -312,9 +317,9 @@ class CombinedNoise:
         """(n,): what |a·V| of the combinations' ideal noise V exceeds with probability 1 − ``level`` at most, for each
         a of ``directions`` (n, c).
 
-        Two independent Laplace coordinates, and Gaussian noise: exact. Otherwise the quantile of a fixed simulation, so
-        far out that it is too small with a chance below 1e-7, or, where the level leaves no such, the bound by the norm
-        of the noise.
+        Gaussian and Laplace noise, and noise with jumps: exact, or within 1e-9 of that probability. Otherwise the
+        quantile of a fixed simulation, so far out that it is too small with a chance below 1e-7, or, where the level
+        leaves no such, the bound by the norm of the noise.
         """
         law, mixed = self.mechanism.law, self._mixed
         used = np.flatnonzero(np.any(mixed != 0, axis=0))
@@ -322,7 +327,7 @@ class CombinedNoise:
             return np.zeros(len(directions))
         scales = law.laplace_scales
         if scales is not None and used.size <= 2:
-            found = _two_laplace(np.abs(directions @ mixed[:, used]) * scales[used], level)
+            found = quantiles_of_two_laplace(np.abs(directions @ mixed[:, used]) * scales[used], 1 - level)
         elif law.normal:
             squares = np.einsum("nc,cd,nd->n", directions, self.covariance(), directions)
             found = np.sqrt(np.maximum(squares, 0.0)) * normal_quantile(level)
@@ -334,6 +339,9 @@ class CombinedNoise:
         self, law: NoiseLaw, directions: NDArray[np.float64], level: float, used: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         columns = self._mixed
+        known = law.quantiles_along(directions @ columns, 1 - level)
+        if known is not None:
+            return known
         if law.laplace_scales is not None:
             law, columns = LaplaceNoise(law.laplace_scales[used]), columns[:, used]
         count = min(SIMULATED, _ENTRIES_OF_DIRECTIONS // max(columns.shape[1], 1))
@@ -370,30 +378,6 @@ def _last_simulated(law: NoiseLaw, count: int) -> NDArray[np.float64]:
     """(count, m): the fixed simulation of a law. The last is kept, since all ratios of a release have one; it takes
     128 MB at most."""
     return law.simulate(count, np.random.default_rng(0))
-
-
-def _two_laplace(scales: NDArray[np.float64], level: float) -> NDArray[np.float64]:
-    """(n,): t with P[|X + Y| > t] ≤ 1 − level for independent Laplace X, Y of scales (n, 1 or 2); *rounded up*.
-
-    With a ≥ b: P[|X + Y| > t] = (a²e^{−t/a} − b²e^{−t/b})/(a² − b²) = e^{−t/a}·(1 + t·b/(a(a + b))·φ), where
-    φ = (1 − e^{−d})/d and d = t(a − b)/(ab).
-    """
-    large, small = scales.max(axis=1), scales.min(axis=1) if scales.shape[1] > 1 else np.zeros(len(scales))
-    quiet = large == 0
-    a, b = np.where(quiet, 1.0, large), np.where(quiet, 0.0, small)
-
-    def missed(t: NDArray[np.float64]) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            d = np.where(b > 0, t * (a - b) / (a * b), np.inf)
-            share = np.where(d > 0, np.where(np.isinf(d), 0.0, -np.expm1(-d) / d), 1.0)
-        return np.asarray(np.exp(-t / a) * (1 + t * b / (a * (a + b)) * share))
-
-    low, high = np.zeros(len(a)), 4 * a * (5 - np.log1p(-level))
-    for _ in range(80):
-        middle = (low + high) / 2
-        enough = missed(middle) <= 1 - level
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return np.where(quiet, 0.0, high * (1 + 1e-9))
 
 
 @final

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.numeric.rounding import round_up
 from dxgeom.numeric.sealed import Sealed, cached_property, canonical_digest
+from dxgeom.universe.public_shares import PublicPart
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable, tabulated
@@ -42,7 +43,8 @@ class LatticeQueries(Sealed):
     """Answer k is ``steps[k]·(numerators[k] @ x)``, within ``weight_errors[k]`` per record of what was asked.
 
     ``tables``: the numerators of K queries over N possible records, below 2⁵²; ``steps``, ``weight_errors``: exact
-    rationals. ``records``: what a mean was divided by, None where nothing was.
+    rationals. ``records``: what a mean was divided by, None where nothing was. ``public``: what public numbers add to
+    each answer, of which only the rest is asked here; None where they say nothing.
     """
 
     names: tuple[str, ...]
@@ -50,6 +52,7 @@ class LatticeQueries(Sealed):
     steps: tuple[Fraction, ...]
     weight_errors: tuple[Fraction, ...]
     records: int | None = None
+    public: PublicPart | None = None
 
     @property
     def numerators(self) -> NDArray[np.int64]:
@@ -66,7 +69,8 @@ class LatticeQueries(Sealed):
         Not of the number that a mean was divided by: the weights hold it, and other numbers of records are refused.
         """
         exact = (self.names, self.steps, self.weight_errors)
-        return canonical_digest("queries on a lattice", *exact, self.tables.digest)
+        public = () if self.public is None else (self.public.digest,)
+        return canonical_digest("queries on a lattice", *exact, self.tables.digest, *public)
 
     @cached_property
     def float_steps(self) -> NDArray[np.float64]:
@@ -81,6 +85,7 @@ class LatticeQueries(Sealed):
             tuple(self.steps[place] for place in places),
             tuple(self.weight_errors[place] for place in places),
             self.records,
+            None if self.public is None else self.public.only(places),
         )
 
     def integer_answers(self, counts: NDArray[np.int64] | Mapping[tuple[int, ...], NDArray[np.int64]]) -> list[int]:
@@ -90,10 +95,13 @@ class LatticeQueries(Sealed):
         return self.tables.totals_of_tables(counts)
 
 
-def on_lattice(queries: LinearQueries, sensitivities: NDArray[np.float64]) -> LatticeQueries:
+def on_lattice(
+    queries: LinearQueries, sensitivities: NDArray[np.float64], public: PublicPart | None = None
+) -> LatticeQueries:
     """Choose each query's step from its sensitivity, keeping weights exact that need no step below 2⁻³⁰ of it.
 
-    Args: ``sensitivities`` (K,): largest |difference|/distance of each query's numerators.
+    Args: ``sensitivities`` (K,): largest |difference|/distance of each query's numerators. ``public``: what public
+    numbers add to the answers.
     """
     low, high = queries.tables.extremes
     shifts = np.zeros(queries.count, dtype=np.int64)
@@ -107,7 +115,7 @@ def on_lattice(queries: LinearQueries, sensitivities: NDArray[np.float64]) -> La
     tables = queries.tables.changed(lambda table: _shifted(table.flat, shifts[table.queries]))
     steps = (unit * Fraction(2) ** -int(shift) for unit, shift in zip(queries.units, shifts, strict=True))
     errors = (error * unit for error, unit in zip(_largest_errors(queries, tables, shifts), queries.units, strict=True))
-    return LatticeQueries(queries.names, tables, tuple(steps), tuple(errors), queries.records)
+    return LatticeQueries(queries.names, tables, tuple(steps), tuple(errors), queries.records, public)
 
 
 def _shift(extent: int, sensitivity: float) -> int:

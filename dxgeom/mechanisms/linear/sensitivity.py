@@ -18,13 +18,15 @@ from dxgeom.errors import CertificateRefused, DataError, DxgeomError, TooLarge, 
 from dxgeom.geometry.hull_growth import few_extreme_points
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
 from dxgeom.metrics.changes import Changes, ListedChanges, factored_changes, largest_first
-from dxgeom.metrics.differences import differences_of_some, differences_of_tables
+from dxgeom.metrics.differences import collected, differences_of_some, differences_of_tables
+from dxgeom.metrics.held_rings import MOST_RECORDS, ring_differences
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.paired_changes import PairedChanges, changes_of_places, paired_changes
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.numeric.arrays import FITS
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.numeric.sealed import cached_property
+from dxgeom.universe.public_shares import PublicPart
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_tables import WeightTables, require_nothing_for_absence
@@ -224,9 +226,10 @@ class Sensitivity:
         raise TooLarge(f"the differences that {len(self.queries.names):,} queries make are too many to list one by one")
 
 
-def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivity:
+def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries, public: PublicPart | None = None) -> Sensitivity:
     """Put the queries on a lattice and collect their differences along the metric's generating pairs.
 
+    Args: ``public``: what public numbers add to the answers of these queries, which are then less than what was asked.
     Guarantee: differences *exact*, of the very integers that a release multiplies with the histogram.
     Raises: UnsupportedCombination when they are not about the same records; UnboundedLoss when no finite noise
     can honour the metric; TooLarge; CertificateRefused where changes are kept in factors and a pair that is drawn to
@@ -239,13 +242,13 @@ def sensitivity_of(metric: VerifiedMetric, queries: LinearQueries) -> Sensitivit
         if queries.records is not None:
             raise UnsupportedCombination("where records may be absent, no query divides by their number")
     universe = metric.universe
-    changes = _changes(metric.metric, queries.tables)
-    lattice = on_lattice(queries, changes.of_each_query)
+    changes = _protected(metric, queries.tables)
+    lattice = on_lattice(queries, changes.of_each_query, public)
     if absent is not None and any(lattice.weight_errors):
         _refuse_rounding(lattice)
     if any(step > unit for unit, step in zip(queries.units, lattice.steps, strict=True)):
         # Also where nothing was rounded away: differences in coarser steps are smaller numbers.
-        return Sensitivity(metric, lattice, _changes(metric.metric, lattice.tables), absent, universe, door=_DOOR)
+        return Sensitivity(metric, lattice, _protected(metric, lattice.tables), absent, universe, door=_DOOR)
     finer = [int(unit / step) for unit, step in zip(queries.units, lattice.steps, strict=True)]
     return Sensitivity(metric, lattice, changes.scaled(np.array(finer, dtype=np.int64)), absent, universe, door=_DOOR)
 
@@ -303,6 +306,21 @@ def _absent_record(metric: VerifiedMetric, queries: LinearQueries) -> int | None
     if metric.absent is not None or metric.universe is not None or queries.universe is None:
         return metric.absent
     return queries.universe.absent
+
+
+def _protected(metric: VerifiedMetric, tables: WeightTables) -> Changes:
+    """What noise has to hide: changes of a record, and where the policy holds its distances for those who know its
+    public counts, changes by rings of people. Raises: as :func:`sensitivity_of`."""
+    changes = _changes(metric.metric, tables)
+    if not metric.held:
+        return changes
+    listed = changes.listed() if isinstance(changes, PairedChanges) else changes
+    known, universe = metric.known, metric.universe
+    if not isinstance(listed, ListedChanges) or known is None or universe is None or metric.size > MOST_RECORDS:
+        raise TooLarge(f"'hold' is worked out for few answers about at most {MOST_RECORDS:,} possible records")
+    labels = known.classes.of_elements(universe)
+    rings = ring_differences(metric.metric, tables.matrix(), labels, known.held_people)
+    return ListedChanges(*collected(iter([(listed.differences, listed.bounds), rings]), tables.count))
 
 
 def _changes(metric: Metric, tables: WeightTables) -> Changes:

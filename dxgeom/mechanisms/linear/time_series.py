@@ -14,7 +14,7 @@ from dxgeom.arguments import WHOLE, require, require_exact, require_level
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.round_bodies import Box
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of
+from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of, require_not_held
 from dxgeom.mechanisms.contract.secret_mechanism import require_one_record
 from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.families import LineMetric
@@ -159,4 +159,4 @@ def series_mechanism_under(metric: VerifiedMetric) -> SeriesMechanism:
     step = inner.step / epsilon
     if any((line.positions[0] / step).denominator != 1 for line in lines):
         raise UnsupportedCombination(f"the readings of a series are multiples of their step, here {step}")
-    return SeriesMechanism(account_of(metric), len(lines), epsilon, step)
+    return SeriesMechanism(account_of(require_not_held(metric, "a series")), len(lines), epsilon, step)

@@ -29,6 +29,7 @@ from dxgeom.mechanisms.parts.box_bound_at_once import (
     each_alone,
     most_of,
     of_all_prefixes,
+    of_whole_products,
     spread,
     where_records_go,
 )
@@ -350,6 +351,9 @@ def _by_duality(
 ) -> float:
     """Of some of the boxes, with normal noise."""
     known, left = 0.0, among
+    if len(among) == boxes.count > _TOGETHER[0]:
+        known, of_products = of_whole_products(metric, boxes, costs)
+        left = np.setdiff1d(left, of_products)
     for place in range(len(boxes.columns) if len(among) == boxes.count else 0):
         alike = of_all_prefixes(metric, boxes, costs, place, _TOGETHER[1])
         own, of_line = max(alike, where_records_go(metric, boxes, costs, place, left), key=lambda one: one[0])

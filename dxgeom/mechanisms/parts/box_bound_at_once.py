@@ -76,6 +76,33 @@ def of_all_prefixes(
     return float(costs[among[first]].min()) * lengths**2 * spread(size) / size / float(most) ** 2, among[first]
 
 
+def of_whole_products(
+    metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]
+) -> tuple[float, NDArray[np.int64]]:
+    """Where records come and go: boxes of several columns that are every combination of single values, or of ranges,
+    along these; and what they err at the least. Polar factors of products are products, and so are their diagonals;
+    bounds of different boxes add up."""
+    total, among = 0.0, [np.zeros(0, dtype=np.int64)]
+    if not isinstance(metric.metric, PresenceMetric):
+        return total, among[0]
+    for columns, places in boxes.supports:
+        wide = [bool(np.any(boxes.upper[places, one] - boxes.lower[places, one] > 1)) for one in columns]
+        if len(columns) < 2 or not any(wide):
+            continue
+        own, bound, needed, code = places, 1.0, 1, np.zeros(boxes.count, dtype=np.int64)
+        for place, along in zip(columns, wide, strict=True):
+            # The whole line restricts nothing: below the last value all ranges are here.
+            told = int(boxes.sizes[place]) - along
+            own = own[boxes.upper[own, place] <= told]
+            needed *= told * (told + 1) // 2 if along else told
+            code = code * told**2 + boxes.lower[:, place] * told + boxes.upper[:, place] - 1
+            bound *= ranges_bound(told) if along else told
+        first = np.unique(code[own], return_index=True)[1]
+        if len(first) == needed:
+            total, among = total + float(costs[own[first]].min()) * bound, [*among, own[first]]
+    return total / float(metric.metric.epsilon) ** 2, np.concatenate(among)
+
+
 def where_records_go(
     metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64], place: int, left: NDArray[np.int64]
 ) -> tuple[float, NDArray[np.int64]]:

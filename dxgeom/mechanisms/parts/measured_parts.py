@@ -7,7 +7,7 @@ noise z in these reaches it as Σ C·z. That the weights which are released are 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, final
 
@@ -75,26 +75,32 @@ def _numerators(made: LatticeNoise[Any], blocks: Sequence[Block], boxes: Sequenc
             "pairs are: ask for them as dx.universe.MarginalQueries, or BoxQueries"
         )
     found = np.zeros((count, int(ends[-1])), dtype=np.int64)
-    at = {number: np.arange(*ends[place : place + 2]) for place, number in enumerate(made.noisy)}
-    parts = [_part(made, levels, shares, at) for levels, shares in made.averages()]
+    at = {number: slice(*ends[place : place + 2].tolist()) for place, number in enumerate(made.noisy)}
+    parts = [(levels, list(_part(made, levels, shares, at))) for levels, shares in made.averages()]
     for one in boxes:
-        taken = _Boxes(made.factors, one)
-        rows = np.zeros((len(one.answers), found.shape[1]), dtype=np.int64)
-        for levels, numbers, places, shares in parts:
+        taken, first = _Boxes(made.factors, one), int(one.answers.min(initial=count))
+        in_turn = np.array_equal(one.answers, np.arange(first, first + len(one.answers)))
+        rows = found[first : first + len(one.answers)] if in_turn else found[one.answers]
+        for levels, seen in parts:
             if levels.keys() <= {*one.columns}:
-                rows[:, numbers] += shares * taken.of(levels)[:, places]
-        found[one.answers] = rows
+                own = taken.of(levels)
+                for numbers, places, share in seen:
+                    rows[:, numbers] += own[:, places] if share == 1 else share * own[:, places]
+        if not in_turn:
+            found[one.answers] = rows
     return found
 
 
 def _part(
-    made: LatticeNoise[Any], levels: Mapping[int, int], shares: Mapping[int, int], at: Mapping[int, NDArray[np.int64]]
-) -> tuple[Mapping[int, int], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Its levels; all numbers with noise in which it is seen, the place of each among its own, and its share there."""
+    made: LatticeNoise[Any], levels: Mapping[int, int], shares: Mapping[int, int], at: Mapping[int, slice]
+) -> Iterator[tuple[slice, NDArray[np.int64] | slice, int]]:
+    """All numbers with noise in which a part of these levels is seen, the place of each among its own, and its share
+    there."""
     cells = {place: made.factors[place].cells(level) for place, level in sorted(levels.items())}
-    places = [_seen_in(made.sums_of(number), cells) for number in shares]
-    each = np.repeat([*shares.values()], [len(one) for one in places])
-    return levels, np.concatenate([at[number] for number in shares]), np.concatenate(places), each
+    for number, share in shares.items():
+        places = _seen_in(made.sums_of(number), cells)
+        whole = np.array_equal(places, np.arange(math.prod(cells.values())))
+        yield at[number], slice(None) if whole else places, share
 
 
 def _seen_in(sums: Mapping[int, Summing], cells: Mapping[int, int]) -> NDArray[np.int64]:

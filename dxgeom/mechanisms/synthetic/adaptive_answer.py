@@ -17,7 +17,7 @@ from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.table_mechanism import packed, unpacked
 from dxgeom.mechanisms.selection.selections import nats_of
 from dxgeom.mechanisms.synthetic.synthetic import MOST_WHOLE
-from dxgeom.mechanisms.synthetic.table_model import Axes, TableModel
+from dxgeom.mechanisms.synthetic.table_model import Axes, TableModel, most_root_mean_square
 from dxgeom.mechanisms.synthetic.vector_account import Costs, Limit
 from dxgeom.numeric.sealed import Closed, cached_property
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -82,22 +82,62 @@ class AdaptiveTables(Closed):
         """The model's counts in each table that was asked for, flat: none is negative, and all agree."""
         return tuple(map(self.model.table, self.queries.attribute_sets))
 
+    @cached_property
+    def public_total(self) -> float | None:
+        """The number of records, where it is public; None where records may come or go, which every table pays for."""
+        steps = (*self.transcript, *self.fresh)
+        return None if not steps or any(None in one.measuring for one in steps) else self.model.total
+
+    def intervals(self, level: float = 0.95) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...]:
+        """Of each table the ends between which each of its true counts lies with probability *at least* ``level``.
+
+        Definition: the fresh count ± z·σ, and what lies between it and the model's count; none below 0, none above the
+        public number of records. The fresh measurement is valid whatever the model is, for the model does not know its
+        noise. Each holds alone, not all at once.
+        Raises: as :meth:`half_widths`.
+        """
+        nats_of(level)
+        self._require_fresh()
+        most = np.inf if self.public_total is None else self.public_total
+        each = [(own, one.values, one.half_width(level)) for own, one in zip(self.tables, self.fresh, strict=True)]
+        return tuple(
+            (np.maximum(np.minimum(own, raw - width), 0.0), np.minimum(np.maximum(own, raw + width), most))
+            for own, raw, width in each
+        )
+
     def half_widths(self, level: float = 0.95) -> tuple[NDArray[np.float64], ...]:
         """Of each count of :attr:`tables`: with probability *at least* ``level`` it is no further from the truth.
 
-        Definition: |model − fresh| + z·σ. The fresh measurement is valid whatever the model is, for the model does not
-        know its noise, and this interval holds its own. Each holds alone, not all at once.
+        Definition: the further end of :meth:`intervals`. Each holds alone, not all at once.
         Raises: UnsupportedCombination unless 0 < level < 1, or where no part was reserved for bars: then there is no
         bar.
         """
+        each = zip(self.tables, self.intervals(level), strict=True)
+        return tuple(np.maximum(own - low, high - own) for own, (low, high) in each)
+
+    def most_rmse(self, level: float = 0.95) -> NDArray[np.float64]:
+        """(tables,): of each table the root of the mean square of its cells' errors is at most this, with probability
+        *at least* ``level``; each table by itself. It is far less than the bar of a single cell.
+
+        Raises: as :meth:`half_widths`.
+        """
         nats_of(level)
+        self._require_fresh()
+        each = zip(self.tables, self.fresh, strict=True)
+        rounding = 1 / (2 * FINENESS)
+        return np.array(
+            [
+                most_root_mean_square(one.values - own, float(one.spread), rounding, level, normal=one.normal)
+                for own, one in each
+            ]
+        )
+
+    def _require_fresh(self) -> None:
         if not self.fresh:
             raise UnsupportedCombination(
                 "no bar: nothing was reserved for one; plan with bars=Fraction(1, 5), or take "
                 "a table's first measurement in 'transcript', which has its own"
             )
-        each = zip(self.tables, self.fresh, strict=True)
-        return tuple(np.abs(own - one.values) + one.half_width(level) for own, one in each)
 
     def whole_histogram(self, records: int | None = None) -> NDArray[np.int64]:
         """Whole counts of the model's cells, flat, each within 1 of it; their sum is ``records``, or its rounded
@@ -115,12 +155,15 @@ class AdaptiveTables(Closed):
     def as_dict(self) -> dict[str, Any]:
         """The tables, with the labels of each cell and half-widths at 95 %, and what was measured at which cost, ready
         for JSON."""
-        widths = [one.tolist() for one in self.half_widths()] if self.fresh else [_NO_BAR] * len(self.tables)
+        widths: list[Any] = [{"half_widths": _NO_BAR}] * len(self.tables)
+        if self.fresh:
+            each = zip(self.half_widths(), self.most_rmse().tolist(), strict=True)
+            widths = [{"half_widths": one.tolist(), "most_rmse": most} for one, most in each]
         return {
             "total": self.model.total,
             "level": 0.95,
             "tables": [
-                {"name": name, "labels": self.queries.labels(place), "values": own.tolist(), "half_widths": width}
+                {"name": name, "labels": self.queries.labels(place), "values": own.tolist(), **width}
                 for place, (name, own, width) in enumerate(zip(self.queries.names, self.tables, widths, strict=True))
             ],
             "bars": "by a fresh measurement" if self.fresh else _NO_BAR,

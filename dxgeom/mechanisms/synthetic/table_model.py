@@ -1,6 +1,8 @@
-"""Kernel: a histogram that explains noisy tables of counts: positive, of one total, found by SciPy's L-BFGS.
+"""Kernel: a histogram that explains noisy tables of counts: positive, of one total, found by SciPy's L-BFGS. And how
+far off its tables are, by fresh noisy ones, with SciPy's distributions.
 
-Whatever is made here is made of noisy tables alone, so nothing here rests on how well a search ended.
+Whatever is made here is made of noisy tables alone, so nothing here rests on how well a search ended. A cell's bar is
+its own noise and more. All cells of a table together show much less: what of their mean square is noise is known well.
 """
 
 from __future__ import annotations
@@ -15,12 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
+from dxgeom.mechanisms.selection.selections import nats_of
 from dxgeom.numeric.sealed import Closed, cached_property
 
 MOST_CELLS: Final = 10_000_000
 """Of a histogram that is laid out."""
 SOFTENING: Final = 0.3
 """λ, by which parameters are drawn to 0, for each unit of a table's deviation. Set on public shapes, never on data."""
+_RATES: Final = np.geomspace(1e-4, 10, 50)
+"""t·b² of the bounds that are tried, of Laplace noise."""
+_SUMMED: Final = 1e9
+"""Noncentralities up to this are summed up in milliseconds."""
+_NEARLY: Final = 1 + 1e-6
+_DOUBLINGS: Final = 200
 Axes: TypeAlias = tuple[int, ...]
 
 
@@ -153,3 +162,60 @@ def _margins(model: NDArray[np.float64], wanted: Sequence[Axes]) -> dict[Axes, N
 
 def _summed(table: NDArray[np.float64], own: Axes, axes: Axes) -> NDArray[np.float64]:
     return np.asarray(table.sum(axis=tuple(place for place, axis in enumerate(own) if axis not in axes)))
+
+
+def most_root_mean_square(
+    off: NDArray[np.float64], spread: float, rounding: float, level: float, *, normal: bool
+) -> float:
+    """With probability *at least* ``level`` the model's error in this table is at most this, in root mean square.
+
+    Args: ``off`` (cells,): fresh noisy counts less the model's, which has not seen their noise; ``spread``: of that
+    noise, independent in each cell, a deviation where it is normal, else a Laplace scale b; ``rounding``: the most that
+    a noisy count was rounded by.
+    Definition: S = (‖off‖ + √cells·rounding)² is at least the square without rounding, and at least what noise alone
+    has in the mean. The bound is the least δ at which so small an S has at most the chance 1 − level. Normal: S/σ² is
+    noncentral χ², its noncentrality δ²/σ². Laplace: min_t e^(tS)·φ_t(0)^(cells−1)·φ_t(δ) is no less than that chance,
+    φ_t(e) = E e^(−t(e+V)²). For V is a normal number whose variance is random, φ_t(√s) is a mixture of e^(−cs), and so
+    its logarithm convex in s: of errors of one sum of squares, a single one makes the product largest.
+    Guarantee: of this table by itself; up to 10⁻⁶ of the bound for float64.
+    Raises: UnsupportedCombination unless 0 < level < 1.
+    """
+    nats, cells = nats_of(level), off.size
+    square = (float(np.linalg.norm(off)) + math.sqrt(cells) * rounding) ** 2
+    square = max(square, cells * spread**2 * (1 if normal else 2)) / spread**2
+    seldom = _normal_is_seldom if normal else _laplace_is_seldom
+    low, high = 0.0, 1.0
+    for _ in range(_DOUBLINGS):
+        if seldom(square, cells, high, nats):
+            break
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if seldom(square, cells, middle, nats) else (middle, high)
+    return high * spread / math.sqrt(cells) * _NEARLY
+
+
+def _normal_is_seldom(square: float, cells: int, off: float, nats: float) -> bool:
+    """Whether a square as small as this has at most the chance e^(−nats), the errors being ``off`` deviations."""
+    from scipy.special import chndtr  # slow to load
+
+    apart = off * off
+    if apart <= _SUMMED:
+        return float(chndtr(square, cells, apart)) <= math.exp(-nats)
+    # P(S ≤ m + λ − 2√((m + 2λ)x)) ≤ e^(−x): Birgé 2001, Lemma 8.1.
+    return square <= cells + apart - 2 * math.sqrt((cells + 2 * apart) * nats)
+
+
+def _laplace_is_seldom(square: float, cells: int, off: float, nats: float) -> bool:
+    """The same, ``off`` of scales."""
+    log_chance = _RATES * square + (cells - 1) * _log_moment(0.0) + _log_moment(off)
+    return float(log_chance.min()) <= -nats
+
+
+def _log_moment(error: float) -> NDArray[np.float64]:
+    """log E e^(−t(e+V)²) at each rate t, V of Laplace at scale 1."""
+    from scipy.special import log_ndtr  # slow to load
+
+    root = 2 * np.sqrt(_RATES)
+    each = [sign * error + log_ndtr(-math.sqrt(2) * (1 + sign * 2 * _RATES * error) / root) for sign in (1.0, -1.0)]
+    return np.asarray(0.5 * np.log(math.pi / _RATES) - math.log(2) + 1 / (4 * _RATES) + np.logaddexp(*each))

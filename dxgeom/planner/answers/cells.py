@@ -30,7 +30,7 @@ class CellTable:
     probability that is said beside it, and ``rmse`` off in the root of the mean square. A half-width is one for all, or
     (cells,), or None where there is no bar; the other is None where it is not known. ``estimate`` (cells,): what
     they are estimated to be, where that was asked for; ``most``: what no count is larger than. ``called``: the words
-    that readers see, where any of them is another.
+    that readers see, where any of them is another. ``within``: what a count can be at all, by which intervals are cut.
     """
 
     titles: tuple[str, ...]
@@ -41,6 +41,7 @@ class CellTable:
     estimate: NDArray[np.float64] | None = field(default=None, repr=False)
     most: float = math.inf
     called: tuple[Sequence[str], ...] = field(default=(), repr=False)
+    within: tuple[float, float] = (-math.inf, math.inf)
 
     def __post_init__(self) -> None:
         called = self.called or self.words
@@ -63,7 +64,8 @@ class CellTable:
         """The counts with the ends of their intervals, and their errors."""
         if self.half_width is None:
             return {"value": self.values, "bar": np.full(len(self.values), NO_BAR)}
-        low, high = self.values - self.half_width, self.values + self.half_width
+        least, most = self.within
+        low, high = np.maximum(self.values - self.half_width, least), np.minimum(self.values + self.half_width, most)
         bars = {"value": self.values, "low": low, "high": high}
         bars |= {} if self.rmse is None else {"rmse": np.full(len(self.values), self.rmse)}
         if self.estimate is None:

@@ -100,6 +100,11 @@ class CellAnswers(ShownAnswers, ABC):
         "whole tables have numbers for each of their cells", "take release['age, sex'], or to_arrow('age, sex')"
     )
 
+    @property
+    def within(self) -> tuple[float, float]:
+        """What a count can be at all, by which intervals are cut."""
+        return -math.inf, math.inf
+
     if TYPE_CHECKING:  # a dataclass field could not take the place of a real property
 
         @property
@@ -153,6 +158,7 @@ class CellAnswers(ShownAnswers, ABC):
                 called=tuple(called[title] for title in self.queries.titles(place))
                 if labelled & {*self.queries.titles(place)}
                 else (),
+                within=self.within,
             )
             for place, (own, (width, error)) in enumerate(each)
         ]

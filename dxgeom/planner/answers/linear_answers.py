@@ -25,6 +25,7 @@ from dxgeom.planner.answers.ratios import (
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import origin_words
 from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
+from dxgeom.planner.public_numbers import public_sentences, public_words
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.wording.numbers import brief
@@ -168,9 +169,9 @@ class LinearAnswers(ShownAnswers):
         changed = self.mechanism.biases
         worst = int(changed.argmax())
         bias = f"at most {brief(changed[worst])} ('{self.names[worst]}'), within the error bars"
-        return tuple(
-            ("bias", sentence) for sentence in ([] if self.mechanism.change is None else [bias]) + self.bars.in_words()
-        )
+        off = [*([] if self.mechanism.change is None else [bias]), *self.bars.in_words()]
+        public = public_sentences(self.mechanism)
+        return (*(("public", sentence) for sentence in public), *(("bias", sentence) for sentence in off))
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         measures = self.queries.measures or (None,) * self.queries.count
@@ -200,8 +201,9 @@ class LinearAnswers(ShownAnswers):
                 "bias": bias,
                 "interval": [float(end) if np.isfinite(end) else None for end in ends],
                 **origin_words(name, origin),
+                **public,
             }
-            for name, measure, value, error, bias, ends, origin in zip(
+            for name, measure, value, error, bias, ends, origin, public in zip(
                 self.names,
                 self.queries.measures or (None,) * self.queries.count,
                 self.exact_values,
@@ -209,6 +211,7 @@ class LinearAnswers(ShownAnswers):
                 self.bars.bias_of_each(),
                 self.intervals(level, joint=joint),
                 self.queries.each_origin,
+                public_words(self.mechanism),
                 strict=True,
             )
         ]

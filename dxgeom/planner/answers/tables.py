@@ -243,8 +243,9 @@ def _listed(document: Json) -> Iterator[AnswerTable]:
     manner = " at once, proved" if "bounds" in document else " at once" if document.get("joint") else ""
     each = (*rows, *ratios)
     labelled = any("label" in row for row in each)
-    groups = _groups(each, ("query", "name", *BARS, "bias", "unit"))
-    known = [one for one in ("rmse", "bias", "unit", "exact") if any(one in row for row in each)]
+    public = ["public"] if any("public" in row for row in rows) else []
+    groups = _groups(each, ("query", "name", *BARS, "bias", "unit", *public))
+    known = [one for one in ("rmse", "bias", "unit", "exact", *public) if any(one in row for row in each)]
     known = ["rmse", *known] if ratios and "rmse" not in known else known
     for heading, answer, several in (("query", "answer", rows), ("ratio", "value", ratios)):
         columns: Listed = {column: [row[column] for row in several] for column in ("query", "name")}
@@ -253,7 +254,7 @@ def _listed(document: Json) -> Iterator[AnswerTable]:
         labels = [row.get("label", row["name"]) for row in several] if labelled else []
         columns |= {"within": [row["parts"] for row in several]} if several is ratios else {}
         if several or several is rows:
-            beside = ("within",) if several is ratios else ()
+            beside = ("within",) if several is ratios else tuple(public)
             yield AnswerTable(heading, columns, answer, float(document["level"]), manner, beside=beside, labels=labels)
 
 
@@ -324,7 +325,13 @@ def _cell_tables(document: Json) -> Iterator[CellTable]:
             labels = tuple(called.get(title, own) for title, own in zip(one["table"], words, strict=True))
             labels = labels if called.keys() & {*one["table"]} else ()
             width, error = _width(one), None if one["rmse"] is None else float(one["rmse"])
-            yield CellTable((*one["table"],), words, counts, width, error, called=labels)
+            yield CellTable((*one["table"],), words, counts, width, error, called=labels, within=_within(one))
+
+
+def _within(table: Json) -> tuple[float, float]:
+    """What its cells can be at all, where that is said."""
+    least, most = table.get("cells_lie_between", (None, None))
+    return _or_infinite(least, -1), _or_infinite(most, 1)
 
 
 def _width(table: Json) -> float | NDArray[np.float64] | None:

@@ -30,10 +30,14 @@ QUICK: Final = (
 """In this order: what reads the structure of the queries takes least, and may spare the rest;"""
 _SHARED: Final = frozenset(("product-laplace", "product-gaussian"))
 _SCALED: Final = frozenset(("laplace", "epsilon-dp"))
-_IN_PARTS: Final = frozenset(("marginal-laplace", "product-laplace", "boxes-laplace"))
+_OF_TABLES: Final = frozenset(("marginal-laplace", "product-laplace"))
+_IN_PARTS: Final = _OF_TABLES | {"boxes-laplace"}
 _ALONG_BASES: Final = "kronecker-gaussian"
-_MANY: Final = 180
-"""Noisy answers from which on the proof of a shape takes seconds, as their cube grows;"""
+_POOR: Final = 0.5
+"""So much of the objective of noise in boxes must be left by a basis that a search begins from: then a long one is made
+beside such noise, too."""
+_PROOF: Final = 32
+"""Multiplications of balls for the cube of the answers, that the inverse of a basis of theirs takes."""
 SOUGHT: Final = ("gaussian-with-jumps", "block-hulls", "rotated-laplace", "coarse-hull")
 """these only where none was built that seldom has a hundredth more;"""
 _IN_A_BASIS: Final = SOUGHT[1:]
@@ -72,8 +76,8 @@ class QuickSearch:
             raise TooLarge("it takes longer than a quick plan may")
         if name in SOUGHT and not self._enough.isdisjoint(built):
             raise TooLarge("a quick plan seeks no other shape where the best of another kind was built")
-        if name in SOUGHT and not _IN_PARTS.isdisjoint(built) and self._sizes.answers > _MANY:
-            raise TooLarge(f"beyond {_MANY} answers a quick plan seeks no other shape where noise in parts was built")
+        if name in SOUGHT and self._is_long(name) and self._suits_parts(built, least):
+            raise TooLarge("it takes longer than a quick plan may, beside noise in parts that may be as good")
         title = self.shared.objective.title
         if name == "gaussian":
             self._require_worth_a_covariance(built, least)
@@ -93,15 +97,21 @@ class QuickSearch:
             if work > _CEILING and self._glimpsed > _PROMISING * least:
                 raise TooLarge(f"its search would begin at {self._glimpsed / least:.3g} times the least {title} found")
 
+    def _suits_parts(self, built: Collection[str], least: float) -> bool:
+        """Whether noise in parts was built that nothing tells to be poor; whole tables are what such noise is for."""
+        if not _OF_TABLES.isdisjoint(built):
+            return True
+        return not _IN_PARTS.isdisjoint(built) and self._glimpsed > _POOR * least
+
     def _scales_take_long(self, name: str, built: Collection[str]) -> bool:
         """Whether they do, and there is noise in parts in their place."""
-        if not _IN_PARTS.isdisjoint(built) and WORK_OF[name](self._sizes) > _CEILING:
+        if not _IN_PARTS.isdisjoint(built) and self._is_long(name):
             return True
         return name == "laplace" and not _SHARED.isdisjoint(built) and not self._differences
 
     def _require_worth_a_covariance(self, built: Collection[str], least: float) -> None:
         """Raises: TooLarge where noise in running totals, or along bases, leaves little to be found."""
-        if WORK_OF["gaussian"](self._sizes) <= _CEILING:
+        if not self._is_long("gaussian"):
             return
         if _ALONG_BASES in built:
             raise TooLarge(
@@ -118,11 +128,16 @@ class QuickSearch:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """In which candidates are built: boxes before what is sought in many dimensions."""
-        if self._sizes.answers <= _MANY:
+        """In which candidates are built: boxes before what takes long to seek."""
+        long = [name for name in QUICK if name in SOUGHT and self._is_long(name)]
+        if not long:
             return QUICK
-        boxes, place = names(Kind.BOXES), QUICK.index(SOUGHT[0])
+        boxes, place = names(Kind.BOXES), QUICK.index(long[0])
         return (*QUICK[:place], *boxes, *(name for name in QUICK[place:] if name not in boxes))
+
+    def _is_long(self, name: str) -> bool:
+        proof = _PROOF * float(self._sizes.answers) ** 3 if name in _IN_A_BASIS else 0.0
+        return WORK_OF[name](self._sizes) + proof > _CEILING
 
     @cached_property
     def _sizes(self) -> Sizes:

@@ -23,7 +23,7 @@ from dxgeom.universe.people.people import People
 if TYPE_CHECKING:
     from dxgeom.universe.labels import PolicyLabels
 
-EstimateName: TypeAlias = Literal["auto", "consistent", "integers", "records"]
+EstimateName: TypeAlias = Literal["auto", "consistent", "integers", "records", "model"]
 FAILURES: Final = (DxgeomError, MemoryError, ArithmeticError, RecursionError, np.linalg.LinAlgError)
 """What may go wrong while an estimate is sought."""
 NOTHING_READ: Final = "no data was read and no budget spent: all of this follows from the released answers"
@@ -36,7 +36,8 @@ class EstimateWish:
 
     ``nonnegative``: counts are not. ``integers``: counts are whole. ``totals``: answers that are known otherwise.
     ``by_loss``: the nearest is sought in the norm of the plan's loss; or else in that of the answers' variances.
-    ``of_records``: tables are those of some records, in parts, which is more than that any two agree.
+    ``of_records``: tables are those of some records, in parts, which is more than that any two agree. ``of_model``: one
+    histogram explains all tables; boxes along a line rise.
     """
 
     nonnegative: bool = True
@@ -44,6 +45,7 @@ class EstimateWish:
     totals: Mapping[str, Amount] = field(default_factory=lambda: MappingProxyType({}))
     by_loss: bool = True
     of_records: bool = False
+    of_model: bool = False
 
     def __post_init__(self) -> None:
         require(self.nonnegative, bool, "nonnegative", "say True or False")
@@ -59,7 +61,16 @@ def as_wish(asked: EstimateName | EstimateWish, totals: Mapping[str, Amount] | N
         words = ", ".join(map(repr, get_args(EstimateName)))
         raise WrongArgument(f"'estimate' is one of {words}, or left out; found {asked!r}")
     known = MappingProxyType({}) if totals is None else totals
-    return EstimateWish(asked != "consistent", asked == "integers", known, of_records=asked == "records")
+    own = {"of_records": asked == "records", "of_model": asked == "model"}
+    return EstimateWish(asked != "consistent", asked == "integers", known, **own)
+
+
+def require_no_model(wish: EstimateWish) -> None:
+    """Raises: UnsupportedCombination for an estimate that there is of whole tables and boxes only."""
+    if wish.of_model:
+        raise UnsupportedCombination(
+            "a model is fitted to whole tables, and to boxes along a line: ask for 'auto', or for whole tables"
+        )
 
 
 def require_no_records(wish: EstimateWish) -> None:
@@ -96,11 +107,15 @@ def known_number(name: str, value: Amount) -> Any:
         ) from error
 
 
-def given_away(totals: str) -> str:
-    """What the promise no longer says where totals are public that it hides: answers without noise hide nothing."""
+def given_away(totals: str, *, listed: bool = False) -> str:
+    """What the promise no longer says where totals are public that it hides: answers without noise hide nothing.
+
+    ``listed``: whether the policy says that everybody may know them.
+    """
+    missing = "" if listed else "; the policy does not list it under 'known:', and so does not say what that may tell"
     return (
         f"whoever knows {totals} exactly can rule out every table with other totals: the policy's promise is about "
-        "what releases tell, and does not hold between two records whose exchange would change a public total"
+        f"what releases tell, and does not hold between two records whose exchange would change a public total{missing}"
     )
 
 

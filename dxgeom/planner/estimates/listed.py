@@ -24,6 +24,7 @@ from dxgeom.planner.estimates.estimate import (
     EstimateWish,
     given_away,
     known_number,
+    require_no_model,
     require_no_records,
 )
 from dxgeom.planner.estimates.exact_projection import (
@@ -33,6 +34,7 @@ from dxgeom.planner.estimates.exact_projection import (
     nearest_point,
 )
 from dxgeom.planner.estimates.many_answers import nearest_in_floats
+from dxgeom.planner.public_numbers import follow_from_known
 
 if TYPE_CHECKING:
     from dxgeom.universe.labels import PolicyLabels
@@ -169,7 +171,7 @@ def estimate_of_list(released: LinearAnswers, plan_fingerprint: str, wish: Estim
     """See :meth:`Release.estimate` and :meth:`Release.consistent`."""
     mechanism, names = released.mechanism, released.names
     # What holds for the answers asked for need not hold for those of changed queries.
-    lattice = mechanism.sensitivity.queries if mechanism.change is None else mechanism.change.unchanged
+    lattice = _asked(released) if mechanism.change is None else mechanism.change.unchanged
     require_few(len(names), wish)
     variances = tuple(_ten_bits(float(v)) for v in _weighed_by(released, wish))
     known = {_place(names, name): known_number(name, value) for name, value in wish.totals.items()}
@@ -189,7 +191,9 @@ def estimate_of_list(released: LinearAnswers, plan_fingerprint: str, wish: Estim
             estimated = _rounded(problem, nearest, whole)
         except NoSuchPointError as error:
             raise UnsupportedCombination(
-                "no answers satisfy all of this at once: correct the totals, or ask for less than integers"
+                "no answers satisfy all of this at once: correct the totals"
+                f"{' or the public numbers of the policy' if _is_public(released) else ''}, or ask for less than "
+                "integers"
             ) from error
         only_equations = None if bounded or wish.integers else [row for row, _ in problem.equations]
         moves = [after - before for after, before in zip(estimated, nearest, strict=True)]
@@ -197,14 +201,33 @@ def estimate_of_list(released: LinearAnswers, plan_fingerprint: str, wish: Estim
     errors = _errors(mechanism, released.spent, variances, only_equations, moves, by_loss=wish.by_loss)
     hidden = tuple(name for name in wish.totals if variances[names.index(name)] > 0)
     done = (*_sentences(released, estimated, implied, tuple(wish.totals), whole, rounded=bool(further)), *further)
-    done = (*done, *([given_away(_listed(hidden))] if hidden else []), errors.in_words)
+    done = (*done, *([given_away(_listed(hidden), listed=_known(released, hidden))] if hidden else []), errors.in_words)
     ends = _ends(released, lattice, low, high)
     return ListedEstimate(released, plan_fingerprint, tuple(estimated), variances, done, errors, ends)
+
+
+def _known(released: LinearAnswers, names: Sequence[str]) -> bool:
+    """Whether the policy lists counts as public from which all these follow."""
+    places = [released.names.index(name) for name in names]
+    return follow_from_known(released.mechanism.metric, released.queries.only(places))
+
+
+def _is_public(released: LinearAnswers) -> bool:
+    return released.mechanism.sensitivity.queries.public is not None
+
+
+def _asked(released: LinearAnswers) -> LatticeQueries:
+    """What was asked, where answers are not the same less public numbers."""
+    lattice, queries = released.mechanism.sensitivity.queries, released.queries
+    if lattice.public is None:
+        return lattice
+    return LatticeQueries(queries.names, queries.tables, queries.units, lattice.weight_errors, queries.records)
 
 
 def require_few(answers: int, wish: EstimateWish) -> None:
     """Raises: TooLarge when so many answers are not made integers; UnsupportedCombination for those of records."""
     require_no_records(wish)
+    require_no_model(wish)
     work = float(answers) ** 3
     if wish.integers and work > _EXACT_INTEGERS:
         raise TooLarge(

@@ -1,7 +1,8 @@
 """Tables of counts moved to what is known of them: projections in a weighted Euclidean norm, one after the other; and
-whole counts near these: margins first, then tables of one or two attributes with exactly these.
+whole counts near these: margins first, then tables of one or two attributes with exactly these. Counts in boxes along
+a line, moved to the nearest that rise.
 
-Kernel: a flow that is as large as possible.
+Kernel: a flow that is as large as possible; SciPy's isotonic regression.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
+
+from dxgeom.errors import UnsupportedCombination
 
 Table: TypeAlias = NDArray[np.float64]
 Tables: TypeAlias = list[Table]
@@ -267,3 +270,28 @@ def _filled(table: Whole, rows: Whole, columns: Whole) -> Whole:
             left[row] -= put
             above[column] -= put
     return table
+
+
+def order_of_boxes(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of boxes each of which lies in the next. Raises: UnsupportedCombination for others."""
+    order = np.lexsort((*upper.T, *-lower.T, (upper - lower).sum(axis=1)))
+    low, high = lower[order], upper[order]
+    if not (np.all(low[1:] <= low[:-1]) and np.all(high[1:] >= high[:-1])):
+        raise UnsupportedCombination(
+            "a model of boxes is of those along a line, each of which lies in the next, such as the prefixes of one "
+            "attribute: ask for 'auto', which estimates each by itself"
+        )
+    return order
+
+
+def rising(values: NDArray[np.float64], errors: NDArray[np.float64], most: float) -> NDArray[np.float64]:
+    """The nearest values that do not fall, between 0 and ``most``, squares being weighed by the errors' inverse.
+
+    Definition: neighbours that fall are averaged until none does; then all are clipped, which is still the nearest.
+    Source: Barlow, Bartholomew, Bremner & Brunk 1972.
+    """
+    from scipy.optimize import isotonic_regression  # slow to load
+
+    weights = np.ones(len(errors)) if not np.all(errors > 0) else (errors.min() / errors) ** 2
+    fit = np.asarray(isotonic_regression(values, weights=weights).x)
+    return np.asarray(np.clip(fit, 0.0, most))

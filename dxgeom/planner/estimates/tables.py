@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+from dxgeom.mechanisms.synthetic.table_model import MeasuredTable, fitted, require_laid_out
 from dxgeom.numeric.columns import Columns
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.answers.cells import EVERYBODY, CellTable, joined, rows_of
@@ -32,17 +33,21 @@ from dxgeom.planner.estimates.projection import (
     KnownOfTables,
     Projected,
     Tables,
+    order_of_boxes,
     residual,
+    rising,
     rounded_to_margins,
     rounded_to_sum,
     subsets,
     work_of,
 )
 from dxgeom.planner.estimates.worth import worth_of
+from dxgeom.planner.public_numbers import everybody_is_counted
 from dxgeom.wording.numbers import counted
 
 if TYPE_CHECKING:
     from dxgeom.universe.labels import PolicyLabels
+    from dxgeom.universe.workloads.box_queries import BoxQueries
     from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _AGREE: Final = 0.01
@@ -53,6 +58,15 @@ _MOST_PROBES: Final = 8
 _PROBING: Final = WORK / 8
 """Several draws of noise are tried out while they take no more than this; one in any case."""
 _LISTED: Final = 100_000
+_NEARLY: Final = 0.01
+"""A table without noise is fitted as if it had this part of the least noise."""
+_STEPS: Final = 200
+"""Of the search for a histogram."""
+_OF_A_MODEL: Final = (
+    "one histogram explains all tables: no cell is negative, all agree, and they are those of some records, in parts",
+    "of a model no error is promised: it smooths what tables do not say; bars are the released ones, less what cannot "
+    "be",
+)
 
 
 @final
@@ -98,7 +112,7 @@ class TableEstimate(Estimate):
     """Estimates of whole tables.
 
     ``tables``: an array for each, in the order of the release. ``total``: what each sums to, None where private.
-    ``errors``: what is known of how far they are from the truth, all together.
+    ``errors``: what is known of how far they are from the truth, all together; None of a model's.
     """
 
     released: MarginalAnswers = field(repr=False)
@@ -106,7 +120,7 @@ class TableEstimate(Estimate):
     tables: tuple[NDArray[Any], ...] = field(repr=False)
     total: float | None
     done: tuple[str, ...]
-    errors: TotalErrors
+    errors: TotalErrors | None
 
     @property
     def by_name(self) -> Mapping[str, NDArray[Any]]:
@@ -138,7 +152,8 @@ class TableEstimate(Estimate):
         tables = [
             {"table": [*names.titles(place)], "cells": one.ravel().tolist() if listed else None} for place, one in each
         ]
-        document = {"tables": tables, "total": self.total, "done": [*self.done], "errors": self.errors.as_dict()}
+        errors = None if self.errors is None else self.errors.as_dict()
+        document = {"tables": tables, "total": self.total, "done": [*self.done], "errors": errors}
         return {**document, "plan_fingerprint": self.plan_fingerprint}
 
     def document(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
@@ -172,6 +187,13 @@ def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: E
     require_tables(queries, wish, mechanism.exact_sets)
     raw = [released.table(name) for name in queries.names]
     known = _known(released, raw, wish)
+    hidden = EVERYBODY in wish.totals and () not in mechanism.exact_sets
+    counted = everybody_is_counted(mechanism.metric)
+    told = [given_away(f"the number of {EVERYBODY}", listed=counted)] if hidden else []
+    if wish.of_model:
+        modelled = _of_model(released, raw, known.total)
+        done = (NOTHING_READ, *_OF_A_MODEL, *told)
+        return TableEstimate(released, plan_fingerprint, tuple(modelled), known.total, done, None)
     least = float(released.rmse[released.rmse > 0].min(initial=math.inf))
     tolerance = _AGREE * least if math.isfinite(least) else 0.0
     worth = worth_of(mechanism, released.spent, None if known.total is None else round(known.total))
@@ -194,14 +216,33 @@ def estimate_of_tables(released: MarginalAnswers, plan_fingerprint: str, wish: E
         away = known.squares([one - two for one, two in zip(raw, found.tables, strict=True)])
         guessed = max(0.0, away - before + 2 * math.fsum(each) / probes)
     errors = TotalErrors(before, bound, moved, guessed, probes)
-    hidden = EVERYBODY in wish.totals and () not in mechanism.exact_sets
     done = (
         NOTHING_READ,
         *_sentences(known, raw, tables, found, whole, integers=wish.integers),
-        *([given_away(f"the number of {EVERYBODY}")] if hidden else []),
+        *told,
         errors.in_words,
     )
     return TableEstimate(released, plan_fingerprint, tuple(tables), total, done, errors)
+
+
+def _of_model(released: MarginalAnswers, raw: Tables, total: float | None) -> Tables:
+    """The tables of one histogram that is near all that were released; where the number of records is private, these
+    tell it. One without noise is met nearly.
+
+    Guarantee: *approximate*, as of :func:`dxgeom.mechanisms.synthetic.table_model.fitted`; nothing is promised of the
+    error. Raises: TooLarge.
+    """
+    errors = np.maximum(released.rmse, _NEARLY * float(released.rmse[released.rmse > 0].min(initial=1.0)))
+    if total is None:
+        precision = np.array([1 / (one.size * error**2) for one, error in zip(raw, errors, strict=True)])
+        total = float(precision @ [one.sum() for one in raw] / precision.sum())
+    if total <= 0:
+        return [np.zeros(one.shape) for one in raw]
+    sets = released.queries.attribute_sets
+    each = zip(sets, raw, errors.tolist(), strict=True)
+    measured = [MeasuredTable(own, one.ravel(), error) for own, one, error in each if own]
+    model = fitted(released.queries.sizes, measured, total, _STEPS)
+    return [model.table(own).reshape(one.shape) for own, one in zip(sets, raw, strict=True)]
 
 
 def _of_records(known: KnownOfTables, raw: Tables, expected: float) -> OfRecords:
@@ -221,6 +262,8 @@ def require_tables(queries: MarginalQueries, wish: EstimateWish, exact: Collecti
             "tables are moved to those of some records where their number is public and every attribute has a rule: "
             f"give totals={{'{EVERYBODY}': n}} where it is known otherwise, or ask for 'auto'"
         )
+    if wish.of_model:
+        require_laid_out(queries.sizes)
     if wish.of_records:
         cliques_of(queries.sizes, queries.attribute_sets)
     if wish.integers and any(len(own) > 2 for own in queries.attribute_sets):
@@ -400,25 +443,34 @@ class BoxEstimate(Estimate):
 
 def estimate_of_boxes(released: BoxAnswers, plan_fingerprint: str, wish: EstimateWish) -> BoxEstimate:
     """See :meth:`Release.estimate`."""
-    require_boxes(wish)
+    require_boxes(wish, released.queries)
     public = released.records
     stated = _everybody(wish, public) if EVERYBODY in wish.totals else public
     most = math.inf if stated is None else float(stated)
     values = np.clip(released.values, 0.0, most)
     done = [NOTHING_READ, "no count is negative, or larger than the number of records where that is public"]
+    if wish.of_model:
+        order = order_of_boxes(released.queries.lower, released.queries.upper)
+        values[order] = rising(released.values[order], released.rmse[order], most)
+        done.append("a box has no smaller count than one inside it")
     if wish.integers:
         values = np.round(values)
         done.append("counts are whole numbers, each the nearest, which may be half a record further off")
+    elif wish.of_model:
+        done.append("whatever the truth, the squared errors, each over its variance, are not larger in all than before")
     else:
         done.append("no count's error is larger than that of the released one")
     hidden = EVERYBODY in wish.totals and public is None
-    done += [given_away(f"the number of {EVERYBODY}")] if hidden else []
+    if hidden:
+        done.append(given_away(f"the number of {EVERYBODY}", listed=everybody_is_counted(released.mechanism.metric)))
     return BoxEstimate(released, plan_fingerprint, values, most, tuple(done))
 
 
-def require_boxes(wish: EstimateWish) -> None:
+def require_boxes(wish: EstimateWish, queries: BoxQueries) -> None:
     """Raises: UnsupportedCombination for an estimate that there is none of."""
     require_no_records(wish)
+    if wish.of_model:
+        order_of_boxes(queries.lower, queries.upper)
     if not wish.nonnegative:
         raise BoxAnswers.not_to_agree.refusal
     _require_everybody(wish)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 
+_MOSTLY_NOISE, _SOME_NOISE = 1.0, 0.25
+"""κ beyond which tables that follow the data are worth a try, and one model of what was released."""
 _TRIED: Final = np.linspace(0.01, 1.41, 400)
 
 
@@ -26,12 +28,41 @@ class EstimateWorth:
     table, n the public number of ``records``; None where that is private.
     Guarantee: rounded up, up to float64. For tables that count alike, or as the plan's importance has it, the total of
     what was estimated is at most the total of this, each table times its importance.
+    ``cells`` (tables,): how many each has. ``certain``: whether errors were asked for, which only noise keeps.
     """
 
     names: tuple[str, ...] = field(repr=False)
     released: NDArray[np.float64] = field(repr=False)
     at_most: NDArray[np.float64] = field(repr=False)
     records: int | None
+    cells: NDArray[np.float64] = field(repr=False)
+    certain: bool
+
+    @property
+    def noise_over_records(self) -> float | None:
+        """κ: the mean over tables of the sum of their cells' root mean squared errors, over the number of records; None
+        where that is private, or 0."""
+        if not self.records:
+            return None
+        return float(np.mean(np.sqrt(self.cells * self.released))) / self.records
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What else to ask for where noise is most of an answer, by a rule of thumb; empty where this is the best."""
+        noise = self.noise_over_records
+        if noise is None or noise < _SOME_NOISE or self.certain:
+            return ()
+        model = "one model of the answers, --estimate model, reads no data and costs nothing"
+        if noise <= _MOSTLY_NOISE:
+            return (
+                f"noise adds up to {noise:.2g} of the records in a table: {model}; it may be nearer, a rule of thumb",
+            )
+        return (
+            f"noise adds up to {noise:.2g} times the records in a table: tables that follow the data, a task "
+            "'adaptive', erred a third to a half as much where that was tried, a rule of thumb; bars of theirs cost a "
+            "fifth of the budget",
+            f"{model}, and is nearer, too",
+        )
 
     @property
     def in_words(self) -> str:
@@ -58,7 +89,10 @@ class EstimateWorth:
         tables = [
             {"table": name, "released_mse": before, "estimate_mse_at_most": after} for name, before, after in each
         ]
-        return {"records": self.records, "tables": tables, "in_words": self.in_words}
+        return {"records": self.records, "tables": tables, "in_words": self.in_words} | {
+            "noise_over_records": self.noise_over_records,
+            "advice": [*self.advice],
+        }
 
 
 def worth_of(mechanism: TableMechanism, spend: Fraction, records: int | None) -> EstimateWorth:
@@ -70,12 +104,12 @@ def worth_of(mechanism: TableMechanism, spend: Fraction, records: int | None) ->
     Rounding to the lattice is a sum of bounded numbers (Hoeffding).
     """
     cells = np.array([math.prod(shape) for shape in mechanism.queries.shapes], dtype=np.float64)
+    certain = any(one is not None for one in mechanism.queries.errors)
     released = cells * mechanism.cell_errors.mean * (1 / float(spend) ** 2 + mechanism.rounding_part)
     if records is None:
-        return EstimateWorth(mechanism.queries.names, released, released, None)
-    return EstimateWorth(
-        mechanism.queries.names, released, np.minimum(released, records * _largest(mechanism, spend, cells)), records
-    )
+        return EstimateWorth(mechanism.queries.names, released, released, None, cells, certain)
+    least = np.minimum(released, records * _largest(mechanism, spend, cells))
+    return EstimateWorth(mechanism.queries.names, released, least, records, cells, certain)
 
 
 def _largest(mechanism: TableMechanism, spend: Fraction, cells: Sequence[float] | NDArray[np.float64]) -> Any:

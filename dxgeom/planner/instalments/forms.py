@@ -102,6 +102,8 @@ class ListedForm(InstalmentForm):
     def of(cls, mechanism: AdditiveMechanism, axis: int, periods: int) -> ListedForm:
         """Raises: UnsupportedCombination where it is not proved that its answers may be released one by one."""
         universe, mixing = mechanism.universe, mechanism.mixing
+        if mechanism.sensitivity.queries.public is not None:
+            raise refused("answers that public numbers are part of are not", "release it")
         if mechanism.change is not None or mechanism.reads is not None or mechanism.law is None or universe is None:
             raise refused(
                 "changed queries, too many possible records to list, and answers without noise are not",

@@ -6,11 +6,13 @@ never written into a ledger, and does not lie in a ledger's folder.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import re
-from collections.abc import Callable
-from contextlib import suppress
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, final
@@ -21,6 +23,8 @@ from dxgeom.ledger.stores import file_of
 from dxgeom.ledger.windows import Window
 
 KEY_BYTES: Final = 32
+PATIENCE: Final = 30.0
+"""Seconds that a process waits for another that is at work with the same key."""
 VARIABLE: Final = "DXGEOM_KEY"
 _FIRST_LINE: Final = "dxgeom key 1"
 _OTHERS: Final = 0o077
@@ -135,16 +139,50 @@ def with_new_key(keys: Keys) -> Keys:
     return replaced(Keys(keys.file, os.urandom(KEY_BYTES), (keys.current, *keys.earlier)))
 
 
-def replaced(keys: Keys) -> Keys:
-    """The file holds these keys in place of those that it had, on the disk. Raises: LedgerError."""
-    draft = keys.file.with_name(f"{keys.file.name}.{os.getpid()}.new")
-    _write_new(keys, draft)
+@contextmanager
+def alone_with(file: Path) -> Iterator[None]:
+    """While it lasts no other process changes these keys, or seals with them; it ends with the process, in any case.
+
+    What a process that was ended left of new keys is removed. Where the folder cannot be written nobody changes keys
+    there, and nothing is locked. Raises: LedgerError where another process does not come to an end.
+    """
+    lock = file.with_name(file.name + ".lock")
     try:
+        os.close(os.open(lock, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError:
+        yield
+        return
+    # An empty database is a lock that every system has, and that none keeps after its process.
+    with closing(sqlite3.connect(lock, timeout=PATIENCE, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            message = f"another process is at work with the key '{file}': try again; nothing was changed"
+            raise LedgerError(message) from error
+        for left in (*file.parent.glob(f"{glob.escape(file.name)}.*.new"), _draft_of(file)):
+            left.unlink(missing_ok=True)
+        yield
+
+
+def replaced(keys: Keys) -> Keys:
+    """The file holds these keys in place of those that it had, on the disk; for whoever is :func:`alone_with` it.
+
+    Raises: LedgerError.
+    """
+    draft = _draft_of(keys.file)
+    try:
+        _write_new(keys, draft)
         draft.replace(keys.file)
         sync_folder(keys.file.parent)
     except OSError as error:
         raise LedgerError(f"the key '{keys.file}' cannot be written: {error}") from error
+    finally:
+        draft.unlink(missing_ok=True)
     return keys
+
+
+def _draft_of(file: Path) -> Path:
+    return file.with_name(file.name + ".new")
 
 
 def _write_new(keys: Keys, file: Path) -> Keys:

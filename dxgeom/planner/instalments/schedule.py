@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, final
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,15 +52,26 @@ class Schedule:
         names = self.form.names
         return tuple(names[answer] for answer in self.answers_in(place))
 
-    def ends(self, place: int) -> date | None:
-        """The first day after a period whose name is a day; None where periods have other names."""
+    def ends(self, place: int) -> datetime | None:
+        """When a period is over whose name is a day, where the policy's time is; None where periods have other names.
+
+        Without a ``zone`` days are of UTC.
+        """
         days = _days(self.periods)
         if days is None:
             return None
+        universe = self.plan.metric.universe
+        found = along_time(() if universe is None else universe.attributes)
+        own = found[1].periods if found is not None and found[1].name == self.along else None
         if place + 1 < len(days):
-            return days[place + 1]
-        length = days[place] - days[place - 1] if place else timedelta(days=1)
-        return days[place] + length if date.max - days[place] >= length else date.max
+            end = days[place + 1]
+        elif own is not None and days[place] < own.end:
+            end = own.end
+        else:
+            length = days[place] - days[place - 1] if place else timedelta(days=1)
+            end = days[place] + length if date.max - days[place] >= length else date.max
+        zone = UTC if own is None or own.zone is None else ZoneInfo(own.zone)
+        return datetime(end.year, end.month, end.day, tzinfo=zone)
 
 
 def time_of(plan: Plan) -> str | None:
@@ -78,7 +90,9 @@ def schedule_of(plan: Plan, along: str) -> Schedule:
     mechanism, universe = plan.mechanism, plan.metric.universe
     if type(mechanism) not in (AdditiveMechanism, ToeplitzMechanism) or universe is None:
         raise refused(
-            "only answers to one list of counts and sums are released in instalments", "release it as a whole"
+            "that answers may be released one after the other is proved of lists of counts and sums and of running "
+            "totals; noise in products, in parts and on whole tables is drawn for all periods at once",
+            "plan with --mechanism gaussian or --mechanism laplace, or release it as a whole",
         )
     if universe.listed is not None:
         raise refused("its possible records are a list, which has no attributes", "give the attributes their values")
@@ -88,7 +102,7 @@ def schedule_of(plan: Plan, along: str) -> Schedule:
         raise refused(
             f"the policy has no attribute '{along}', whose values would be the periods", f"name one of {known}"
         )
-    _require_records_alone(mechanism)
+    _require_records_alone(mechanism, along)
     axis = names.index(along)
     periods = tuple(map(str, universe.attributes[axis].labels))
     form = _form(mechanism, axis, len(periods))
@@ -121,17 +135,18 @@ def _form(mechanism: Any, axis: int, periods: int) -> InstalmentForm:
     return form
 
 
-def _require_records_alone(mechanism: Any) -> None:
+def _require_records_alone(mechanism: Any, along: str) -> None:
     """Raises: UnsupportedCombination where a period's rows say more than the noisy answers, or wait for later ones."""
     if mechanism.absent is None:
         raise refused(
             "the number of records is public under this policy, and that of a period would be an answer",
             "protect presence: add {presence: true, epsilon: …} to the rules",
         )
-    if mechanism.metric.people is not None:
+    people = mechanism.metric.people
+    if people is not None and people.within != along:
         raise refused(
             "how much a row counts for is known only once all rows of its person are, and some are still to come",
-            "let every row be a record of its own, without 'people'",
+            "let people count in each period of the policy's time, 'people: {count: once, in: period}', or every row",
         )
 
 

@@ -6,7 +6,7 @@ whenever, the next run finds no seal and reads the table, or finds one and works
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from types import NoneType
@@ -23,7 +23,7 @@ from dxgeom.numeric.json_text import compact_json
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.instalments.forms import TableReading
 from dxgeom.planner.instalments.instalment import Instalment, stored_instalment, stored_text
-from dxgeom.planner.instalments.keys import Keys, place_of_key, read_keys
+from dxgeom.planner.instalments.keys import Keys, alone_with, place_of_key, read_keys
 from dxgeom.planner.instalments.schedule import Schedule, schedule_of, time_of
 from dxgeom.planner.instalments.sealing import PeriodSeal, closed, fresh_secret, opened, require_sums
 from dxgeom.universe.periods import BEFORE
@@ -69,7 +69,7 @@ def open_plan(
     require(allotment, (str, NoneType), "allotment", "name an allotment of the ledger, or leave it out")
     schedule = _schedule(plan, along)
     amount = plan.at_spend(spend)
-    schedule.form.law.check_size(1 / amount)
+    schedule.form.law.check_size(schedule.form.mechanism.shares / amount)
     with ledger_of(ledger, schedule.form.mechanism.account) as book:
         known = book.window(_key(plan, schedule), plan_fingerprint=plan.fingerprint)
         if known is not None:
@@ -119,8 +119,9 @@ def tell(
             _require_due(schedule, window, place, book.now())
             require_sums(before, _sums_each(schedule, place))
             sums = schedule.form.sums_of(place, data, window.entry.spend, how)
-            step = closed(PeriodSeal(fresh_secret(keys, window, period), sums), keys, window, period)
-            book.take_step(step)
+            with alone_with(keys.file):
+                keys = read_keys(keys.file)  # they may have been rotated while the table was read
+                book.take_step(closed(PeriodSeal(fresh_secret(keys, window, period), sums), keys, window, period))
             window = _window(book, plan, schedule)
             keys.remember(window)
         sealed = [*before, opened(window, period, keys)]
@@ -138,10 +139,11 @@ def answers_of(
     """The answers of a period, from the seals of all periods up to it and nothing else. ``bits``: in place of those of
     the seals' secrets, for tests."""
     form, law, own = schedule.form, schedule.form.law, schedule.answers_in(place)
+    size = form.mechanism.shares / spend  # sums of people are in shares, and so is the noise
     rows = np.flatnonzero(form.takes[own].any(axis=0))
     numbers = np.flatnonzero(law.dependence[rows].any(axis=0))
     secrets = [sealed[one].secret if one <= place else None for one in schedule.numbers.tolist()]
-    drawn = rounded_coordinates(law, 1 / spend, rows.tolist(), numbers.tolist(), bits or keyed_bits(secrets))
+    drawn = rounded_coordinates(law, size, rows.tolist(), numbers.tolist(), bits or keyed_bits(secrets))
     noise = [0] * law.dimension
     for row, one in zip(rows.tolist(), drawn, strict=True):
         noise[row] = one
@@ -277,10 +279,11 @@ def _require_due(schedule: Schedule, window: Window, place: int, now: datetime) 
             "back; set it right; nothing was read"
         )
     ends = schedule.ends(place)
-    if ends is not None and now < datetime(ends.year, ends.month, ends.day, tzinfo=UTC):
+    if ends is not None and now < ends:
+        here = now.astimezone(ends.tzinfo)
         raise NotDue(
-            f"period '{schedule.periods[place]}' is not over before {ends} UTC, and now it is {now:%Y-%m-%d %H:%M}: "
-            "rows that still come would never be read; nothing was read"
+            f"period '{schedule.periods[place]}' is not over before {ends:%Y-%m-%d} {ends.tzinfo}, and there it is "
+            f"{here:%Y-%m-%d %H:%M}: rows that still come would never be read; nothing was read"
         )
 
 

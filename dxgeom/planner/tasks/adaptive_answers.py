@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -71,6 +72,10 @@ class AdaptiveAnswers(CellAnswers):
     def counts(self, place: int) -> NDArray[np.float64]:
         return self.answer.tables[place]
 
+    @property
+    def within(self) -> tuple[float, float]:
+        return 0.0, math.inf if self.answer.public_total is None else self.answer.public_total
+
     def errors(self, level: float) -> Sequence[tuple[NDArray[np.float64] | None, None]]:
         widths = self.answer.half_widths(level) if self.answer.fresh else (None,) * self.queries.each
         return [(width, None) for width in widths]
@@ -81,6 +86,13 @@ class AdaptiveAnswers(CellAnswers):
         if not self.answer.fresh:
             raise self.no_bars.refusal
         return np.array([float(one.max()) for one in self.answer.half_widths(level)])
+
+    def most_rmse(self, level: float = 0.95) -> NDArray[np.float64]:
+        """(tables,): with probability *at least* ``level`` the root of the mean square of a table's errors is at most
+        this, each table by itself. Raises: UnsupportedCombination without bars."""
+        if not self.answer.fresh:
+            raise self.no_bars.refusal
+        return self.answer.most_rmse(level)
 
     @property
     def record_columns(self) -> dict[str, list[Any]]:
@@ -117,15 +129,18 @@ class AdaptiveAnswers(CellAnswers):
         )
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
-        del level
-        bars = (
-            "by a fresh measurement that the model has not seen: they hold whatever the model misses, each by itself"
-            if self.answer.fresh
-            else f"{NO_BAR}: nothing of the budget was kept for one, and how a model fits tells nothing of its error"
-        )
+        bars = f"{NO_BAR}: nothing of the budget was kept for one, and how a model fits tells nothing of its error"
+        if self.answer.fresh:
+            bars = "by a fresh measurement that the model has not seen: they hold whatever the model misses, each by "
+            bars += f"itself; in root mean square over its cells no table is further off than {self._told_rmse(level)}"
         records = f"{self.rows:,} synthetic ones, whose tables are within {brief(self.records_differ_by)} of the "
         records += "model's; --output FILE.csv or FILE.parquet writes them"
         return (("bars", bars), ("measured", self._measured()), ("records", records))
+
+    def _told_rmse(self, level: float) -> str:
+        most = self.most_rmse(level)
+        where = "" if len(most) == 1 else f" ('{self.names[int(most.argmax())]}')"
+        return f"{brief(float(most.max()))}{where}, each with probability {level:g}"
 
     def _measured(self) -> str:
         """Which tables were measured, with which noise, and by how much that moved the model."""
@@ -154,6 +169,8 @@ class AdaptiveAnswers(CellAnswers):
 
     def _as_dicts(self, level: float) -> Iterator[dict[str, Any]]:
         listed = self.queries.count <= MOST_CELLS
+        most = [None] * self.queries.each if not self.answer.fresh else self.most_rmse(level).tolist()
+        least, highest = self.within
         for place, (widths, _) in enumerate(self.errors(level)):
             bars = {} if widths is None or not listed else {"half_widths": widths.tolist()}
             yield {
@@ -164,7 +181,8 @@ class AdaptiveAnswers(CellAnswers):
                 "rmse": None,
                 "half_width": None if widths is None else float(widths.max()),
                 **bars,
-                **({"bar": NO_BAR} if widths is None else {}),
+                **({"bar": NO_BAR} if widths is None else {"most_rmse": most[place]}),
+                "cells_lie_between": [least, highest if math.isfinite(highest) else None],
             }
 
 

@@ -25,8 +25,11 @@ _SMALL: Final = 1024
 _UP: Final = 1 + 1e-9
 _DIGITS: Final = 6
 TWO: Final = 2
-CROSSING: Final = "these counts cross: no bound but the number of people"
 NOT_HELD: Final = "This is stated, not prevented: no noise is added for it."
+_HELD: Final = (
+    "The policy says 'hold: {hold}': for whoever judges {several} separately{unsure}, every two records are no farther "
+    "apart than the rules say, since noise hides rings of {several}, too."
+)
 Codes: TypeAlias = "list[int] | None"
 
 
@@ -39,13 +42,38 @@ def ceiling_of(rules: Sequence[ResolvedRule]) -> Fraction | None:
 
 @final
 @dataclass(frozen=True)
+class WhoseRecord:
+    """Whose record it is that is protected, in words."""
+
+    one: str
+    several: str
+
+    @property
+    def crossing(self) -> str:
+        """What is said where no bound on the odds is known."""
+        return f"these counts cross: no bound but the number of {self.several}"
+
+
+PERSON: Final = WhoseRecord("person", "people")
+_RECORD: Final = WhoseRecord("record", "records")
+"""Under ``time`` somebody has a record in each period, and each is protected by itself."""
+
+
+def who_of(policy: ResolvedPolicy) -> WhoseRecord:
+    """Whose record a policy protects."""
+    return PERSON if policy.document.time is None else _RECORD
+
+
+@final
+@dataclass(frozen=True)
 class Informed:
     """What whoever knows the public counts may learn of any two records that they count apart.
 
     ``counts``: which counts, in words. ``partition``: whether they are counts of classes; otherwise they cross, and
     nothing is known but of two people, for any two records. ``classes``: how many. ``two``: the largest distance that
     counts for whoever is unsure of one person and one more; ``separate``: for whoever judges all people separately,
-    None where there is no bound. Both *rounded up*, and not below what some observer reaches.
+    None where there is no bound. Both *rounded up*, and not below what some observer reaches. ``who``: whose record is
+    protected, a person's, or under ``time`` each by itself.
     """
 
     counts: tuple[str, ...]
@@ -54,10 +82,20 @@ class Informed:
     two: float
     separate: float | None
     all_told: Telling = field(repr=False)
+    who: WhoseRecord = PERSON
+    hold: str | None = None
 
     def lines(self) -> list[str]:
         """For a reader."""
-        return [f"Public: {'; '.join(self.counts)}. {self.sentences} {NOT_HELD}"]
+        return [f"Public: {'; '.join(self.counts)}. {self.sentences} {self.remedy}"]
+
+    @property
+    def remedy(self) -> str:
+        """Whether this is prevented, for a reader."""
+        if self.hold is None:
+            return NOT_HELD
+        unsure = f" and is unsure of one {self.who.one} and one more" if self.hold == "2" else ""
+        return _HELD.format(hold=self.hold, several=self.who.several, unsure=unsure)
 
     @property
     def sentences(self) -> str:
@@ -65,16 +103,16 @@ class Informed:
         two = _odds(self.two, self.all_told)
         if self.separate is None:
             return (
-                f"Whoever judges all people separately: {CROSSING}. Whoever is unsure of one person and one more tells "
-                f"any two records apart with odds {two}."
+                f"Whoever judges all {self.who.several} separately: {self.who.crossing}. Whoever is unsure of one "
+                f"{self.who.one} and one more tells any two records apart with odds {two}."
             )
         if self.classes == 1:
             return "They count all records together, so that whoever knows them learns no more than the rules say."
         separate = _odds(self.separate, self.all_told)
         return (
-            "Whoever knows this and is unsure of one person and one more tells records that are counted apart from "
-            f"each other with odds {two}; whoever judges all people separately, {separate}. Records that are counted "
-            "together: as the rules say."
+            f"Whoever knows this and is unsure of one {self.who.one} and one more tells records that are counted apart "
+            f"from each other with odds {two}; whoever judges all {self.who.several} separately, {separate}. Records "
+            "that are counted together: as the rules say."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -85,7 +123,7 @@ class Informed:
             "classes": self.classes,
             "unsure_of_two": _jsonable(self.two),
             "judging_all_separately": None if self.separate is None else _jsonable(self.separate),
-            "held": False,
+            "held": False if self.hold is None else self.hold,
         }
 
 
@@ -105,6 +143,7 @@ class InformedPair:
     separate: float | None
     all_told: Telling = field(repr=False)
     possible: bool = True
+    who: WhoseRecord = PERSON
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -114,13 +153,13 @@ class InformedPair:
         if self.together:
             return [public, "  both records are counted together: as stated"]
         two = f"{_shown(self.two)}, odds {_odds(self.two, self.all_told)}"
-        separate = CROSSING
+        separate = self.who.crossing
         if self.separate is not None:
             separate = f"{_shown(self.separate)}, odds {_odds(self.separate, self.all_told)}"
         return [
             public,
-            f"  for whoever knows this and is unsure of one person and one more: {two}",
-            f"  for whoever knows this and judges all people separately: {separate}",
+            f"  for whoever knows this and is unsure of one {self.who.one} and one more: {two}",
+            f"  for whoever knows this and judges all {self.who.several} separately: {separate}",
         ]
 
     def as_dict(self) -> dict[str, Any]:
@@ -191,11 +230,13 @@ def informed_of(policy: ResolvedPolicy, parts: Sequence[Metric], metric: Metric)
     ringed, classes = _ringed(policy, known, parts, metric), known.classes
     words, told = tuple(one.words for one in known.counts), Telling(policy.privacy, policy.budget)
     if not classes.partition:
-        return Informed(words, False, classes.count, _up(2 * ringed.rings.widest), None, told)
+        return Informed(
+            words, False, classes.count, _up(2 * ringed.rings.widest), None, told, who_of(policy), known.hold
+        )
     if classes.count == 1:
-        return Informed(words, True, 1, 0.0, 0.0, told)
+        return Informed(words, True, 1, 0.0, 0.0, told, who_of(policy), known.hold)
     two, separate = (ringed.rings.most(ringed.farthest, people) for people in (TWO, classes.most_people))
-    return Informed(words, True, classes.count, _up(two), _up(separate), told)
+    return Informed(words, True, classes.count, _up(two), _up(separate), told, who_of(policy), known.hold)
 
 
 def informed_of_pair(
@@ -217,7 +258,7 @@ def informed_of_pair(
     if not both:
         return InformedPair(words, False, apart, 0.0, 0.0, told, possible=False)
     if not classes.partition:
-        return InformedPair(words, False, apart, _up(apart * _UP + ringed.rings.widest), None, told)
+        return InformedPair(words, False, apart, _up(apart * _UP + ringed.rings.widest), None, told, who=who_of(policy))
     if all(one.classes[0] == one.classes[1] for one in both):
         return InformedPair(words, True, apart, apart, apart, told)
     two, separate = (
@@ -227,7 +268,7 @@ def informed_of_pair(
         )
         for people in (TWO, classes.most_people)
     )
-    return InformedPair(words, False, apart, _up(two), _up(separate), told)
+    return InformedPair(words, False, apart, _up(two), _up(separate), told, who=who_of(policy))
 
 
 class _Both(NamedTuple):

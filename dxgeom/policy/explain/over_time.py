@@ -123,7 +123,10 @@ def time_review(policy: ResolvedPolicy, parts: Sequence[Metric], telling: Tellin
         return None
     one = _of_one_period(policy, parts, time.attribute, presence)
     every = len(time.ids)
-    lengths = (*(n for n in (1, *_SPANS[time.periods.every]) if n < every), every)
+    lasting = [rule.lasting for rule in policy.rules if rule.lasting is not None]
+    one = min([one, *(each.share for each in lasting)])
+    looked_at = {1, *_SPANS[time.periods.every], *(each.periods for each in lasting if not each.life)}
+    lengths = (*sorted(n for n in looked_at if n < every), every)
     spans = tuple(TimeSpan(n, n * one, telling.at_most(n * one)) for n in lengths)
     moves = [bound for rule in policy.rules for name, bound in rule.bounds if name == time.attribute]
     stepped = [isinstance(bound, PerDistance) and not bound.floor for bound in moves]

@@ -53,7 +53,7 @@ def redundant(
     if idle(number, rule, examined):
         return False
     nearest = min((other.presence for other in rules if other.presence is not None), default=None)
-    if rule.presence is not None and nearest is not None:
+    if rule.presence is not None and nearest is not None and (rule.lasting is None or nearest == rule.presence):
         return nearest < rule.presence
     constant = rule.constant
     if nearest is not None and constant is not None and 2 * nearest < constant:

@@ -33,6 +33,9 @@ OBSERVER: Final = (
     "Odds are those of an observer who may know every other record, or believe of the others anything that does not "
     "depend on this person's record."
 )
+AGES: Final = (
+    "an answer may come out at once, so what may be revealed at once is kept whatever a row's age, and never more"
+)
 _ROUNDED_DOWN: Final = 1 + Fraction(1, 10**9)
 _MOST_VALUES: Final = 100_000
 
@@ -41,11 +44,17 @@ def sentence(rule: ResolvedRule, all_told: Telling) -> str:
     """A worked sentence for a rule: what it leaves an observer of everything the budget allows."""
     syntax = rule.syntax
     told = "are told apart with odds"
+    if rule.lasting is not None:
+        lasting = rule.lasting
+        return (
+            f"whatever somebody does {lasting.words}, one record a {lasting.every} at most, is revealed with odds "
+            f"{all_told.at_most(lasting.epsilon)}; and so of one {lasting.every} {all_told.at_most(lasting.share)}"
+        )
     if rule.presence is not None:
         there = "whether somebody has a record at all is told, whatever the record, with odds"
-        return (
-            f"{there} {all_told.at_most(rule.presence)}; and so any two records {all_told.at_most(2 * rule.presence)}"
-        )
+        older = f"; {AGES}" if syntax.published is not None else ""
+        twice = all_told.at_most(2 * rule.presence)
+        return f"{there} {all_told.at_most(rule.presence)}; and so any two records {twice}{older}"
     if rule.everything is not None:
         return f"any two records {told} {all_told.at_most(rule.everything)}"
     names = list(syntax.change or ())
@@ -121,6 +130,10 @@ def belief(
     if rule.everything is not None:
         stated = rule.everything if everything is None else min(rule.everything, everything)
         return _moved("one record against another", stated, all_told)
+    if rule.lasting is not None:
+        return _moved(
+            f"one record a {rule.lasting.every} {rule.lasting.words} against none", rule.lasting.epsilon, all_told
+        )
     if rule.presence is not None:
         return _moved("there being a record against there being none", rule.presence, all_told)
     for name, bound in rule.bounds:

@@ -58,8 +58,18 @@ def meaning_of(policy: ResolvedPolicy, description: MetricDescription, parts: Se
         distances: list[Any] = ["each", _matrix(metric)]
     else:
         distances = ["stated", *_meaning_as_written(description, parts, order)]
+    known = policy.known
+    held = [] if known is None or known.hold is None else [[known.hold, known.digest]]
     return canonical_digest(
-        "meaning of a policy", read, listed, people, universe.presence, policy.privacy, sorted(policy.public), distances
+        "meaning of a policy",
+        read,
+        listed,
+        people,
+        universe.presence,
+        policy.privacy,
+        sorted(policy.public),
+        distances,
+        *held,
     )
 
 

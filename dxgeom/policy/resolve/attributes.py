@@ -80,8 +80,8 @@ def _crosses(rule: RuleSyntax, name: str) -> str:
     """What the rule is, where it is about records that differ in whether that attribute is missing; else nothing."""
     if rule.between is not None:
         return "'between: everything'"
-    if rule.presence is not None:
-        return "'presence'"
+    if rule.presence is not None or rule.any is not None:
+        return "'presence'" if rule.any is None else "'any'"
     if rule.together is not None and rule.measure is None and name in (rule.change or ()):
         return "one epsilon for several attributes together"
     if splits_records(rule) and rule.secrets is not None and name not in (rule.secrets.partition or ()):
@@ -142,7 +142,7 @@ def in_tables(document: PolicySyntax) -> bool:
     """Whether every rule is about single attributes or presence, or one constant for several or for any change: then
     distances add up over attributes but for these, and nothing has to know all possible records for whole tables."""
     return all(
-        (rule.change is not None or rule.presence is not None or rule.between is not None or joins_alone(rule))
+        (any(one is not None for one in (rule.change, rule.presence, rule.any, rule.between)) or joins_alone(rule))
         and rule.measure is None
         for rule in document.rules
     )

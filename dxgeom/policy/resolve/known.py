@@ -14,7 +14,7 @@ from dxgeom.errors import PredicateError
 from dxgeom.policy.source.data_files import CsvTable, read_csv, read_or_note
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.yaml_tree import Mapping, Scalar, node_at, place_in
-from dxgeom.policy.syntax.known_syntax import KnownSyntax
+from dxgeom.policy.syntax.known_syntax import MOST_COUNTED, KnownSyntax
 from dxgeom.policy.syntax.models import HERE
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.universe.attributes import Attribute, NotAValue
@@ -35,7 +35,9 @@ from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
 
 COUNT: Final = "count"
-"""The column of a file that holds the numbers."""
+"""The column of a file that holds the numbers;"""
+RECORDS: Final = "records"
+"""and where an attribute of the totals is called like that."""
 _MOST_NOTED: Final = 10
 _ELSEWHERE: Final = "numbers come from a publication, never from the data"
 
@@ -52,8 +54,12 @@ def stated_counts(
 
     Args: ``names``: all attributes that there are, None where nobody knows them; ``attributes``: those that are right.
     """
-    stated = tree.document.known
+    stated, hold = tree.document.known, tree.document.hold
     if stated is None:
+        if hold is not None:
+            mistakes.add(
+                "DX199", tree.key_span("hold"), "'hold' is about known counts, and there are none", HERE["known"]
+            )
         return None
     before = len(mistakes.all)
     if not stated:
@@ -79,8 +85,12 @@ def stated_counts(
     except Contradiction as error:
         mistakes.add("DX197", tree.key_span("known"), f"these numbers contradict each other: {error}", _ELSEWHERE)
         return None
+    if hold is not None and not classes.partition:
+        message = "'hold' needs counts of one partition, and these counts cross: nothing bounds what is to be held"
+        mistakes.add("DX199", tree.key_span("hold"), message, "leave 'hold' out, or list nested counts only")
+        return None
     lines = tuple(mistakes.text.position(tree.span("known", place).start)[0] for place in range(len(stated)))
-    return KnownCounts(tuple(counts), classes, lines)
+    return KnownCounts(tuple(counts), classes, lines, hold)
 
 
 def _was_cut(tree: SyntaxTree, place: int, entry: KnownSyntax) -> bool:
@@ -175,14 +185,15 @@ class _Reader:
         self, place: int, table: CsvTable, chosen: list[Attribute], cells: NDArray[np.int64]
     ) -> tuple[int, ...] | None:
         """The number of each combination, from the file; None with mistakes noted."""
-        lacking = [name for name in (*(one.name for one in chosen), COUNT) if name not in table.header]
+        numbered = RECORDS if any(one.name == COUNT for one in chosen) else COUNT
+        lacking = [name for name in (*(one.name for one in chosen), numbered) if name not in table.header]
         if lacking:
             message = f"{table.file} has no column {', '.join(map(shown, lacking))}; it has {', '.join(table.header)}"
-            advice = f"it has a column for each attribute of the totals, and {shown(COUNT)}"
+            advice = f"it has a column for each attribute of the totals, and {shown(numbered)}"
             self._note("DX197", place, ("numbers",), message, advice)
             return None
         found: dict[int, int] = {}
-        wrong = [*self._rows(table, chosen, found)]
+        wrong = [*self._rows(table, chosen, numbered, found)]
         needed = np.unique(cells).tolist()
         lost = [one for one in needed if one not in found]
         if lost and not wrong:
@@ -197,10 +208,10 @@ class _Reader:
             return None
         return tuple(found.get(one, 0) for one in range(int(np.prod([one.size for one in chosen]))))
 
-    def _rows(self, table: CsvTable, chosen: list[Attribute], found: dict[int, int]) -> Iterator[str]:
+    def _rows(self, table: CsvTable, chosen: list[Attribute], numbered: str, found: dict[int, int]) -> Iterator[str]:
         """What is wrong in the file's rows; the others are put down."""
         columns = [table.column(one.name) for one in chosen]
-        for row, (number, line) in enumerate(zip(table.column(COUNT), table.lines, strict=True)):
+        for row, (number, line) in enumerate(zip(table.column(numbered), table.lines, strict=True)):
             where, at = table.at(line), 0
             try:
                 for attribute, column in zip(chosen, columns, strict=True):
@@ -210,10 +221,10 @@ class _Reader:
                 yield f"{where}: {error}"
                 continue
             except NotANumber as error:
-                yield f"{where}: {COUNT} is {shown(number)}: {error}"
+                yield f"{where}: {numbered} is {shown(number)}: {error}"
                 continue
-            if count < 0 or count.denominator != 1:
-                yield f"{where}: {COUNT} is {shown(number)}, and a number of records is whole and not below 0"
+            if not 0 <= count <= MOST_COUNTED or count.denominator != 1:
+                yield f"{where}: {numbered} is {shown(number)}, and a number of records is whole, 0 to 10^15"
             elif at in found:
                 yield f"{where}: this combination has a number already"
             else:

@@ -315,6 +315,8 @@ class ResolvedPolicy:
             meaning["public"] = sorted(self.public)
         if self.known is not None:
             meaning["known"] = self.known.digest
+            if self.known.hold is not None:
+                meaning["hold"] = self.known.hold
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 

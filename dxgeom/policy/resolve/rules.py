@@ -15,15 +15,17 @@ from dxgeom.policy.bounds.joint_bounds import JointBound, JointConstant, Largest
 from dxgeom.policy.bounds.value_bounds import among_present
 from dxgeom.policy.kinds.attribute_kinds import measured
 from dxgeom.policy.kinds.kind import Misfit
+from dxgeom.policy.resolve.time import Lasting, lasting_of
 from dxgeom.policy.rule_kinds import StatedRule, kind_of_rule
 from dxgeom.policy.source.data_files import CsvTable, WrongContent, edges_of, read_or_note
-from dxgeom.policy.source.fields import EdgeList, Length, edges_words, have_numbers
+from dxgeom.policy.source.fields import AT_ONCE, BY_AGE, EVER, EdgeList, Length, edges_words, have_numbers, length
 from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.text import Folder
 from dxgeom.policy.syntax.models import RuleSyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.policy.syntax.rule_shapes import block_numbers, shape_mistakes, splits_records, words_of
 from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.periods import PeriodAttribute, along_time
 from dxgeom.universe.wording import did_you_mean, shown
 
 _OWN: Final = "its number"
@@ -111,7 +113,8 @@ class ResolvedRule:
 
     ``line``: where it stands. ``bounds``: what it states for records that differ only in the named attribute.
     ``everything``: for a rule about all pairs; ``joint``: for one about several attributes together, but not all;
-    ``presence``: for one about a record and its absence.
+    ``presence``: for one about a record and its absence; ``lasting``: for one about several periods, what it states of
+    them, beside what this comes to for records of one period.
     ``words``: the rule as written, in brief.
     """
 
@@ -123,6 +126,7 @@ class ResolvedRule:
     syntax: RuleSyntax
     joint: JointBound | None = None
     presence: Fraction | None = None
+    lasting: Lasting | None = None
 
     def alone(self, name: str) -> Bound | None:
         """What it states for records that differ only in one attribute; None when it says nothing about them."""
@@ -192,13 +196,16 @@ def resolve_rules(
         for mistake in shape_mistakes(rule):
             context.note(*mistake)
         bounds = context.bounds(attributes)
-        joint = context.joint(attributes, known)
+        lasting = context.lasting(attributes)
+        joint = context.joint(attributes, known) if lasting is None else _of_one_period(attributes, lasting)
         if len(mistakes.all) == before:
             span = tree.span("rules", number)
             line, _ = mistakes.text.position(span.start)
             everything = rule.epsilon if rule.between else None
-            presence = rule.epsilon if rule.presence else None
-            resolved = ResolvedRule(line, span, words_of(rule), tuple(bounds), everything, rule, joint, presence)
+            presence = (rule.epsilon or min((rule.published or {}).values())) if rule.presence else None
+            presence = presence if lasting is None else lasting.share
+            words = words_of(rule)
+            resolved = ResolvedRule(line, span, words, tuple(bounds), everything, rule, joint, presence, lasting)
             found.append(_simplest(resolved, len(attributes)))
     return tuple(found)
 
@@ -212,6 +219,12 @@ def _simplest(rule: ResolvedRule, attributes: int) -> ResolvedRule:
     if len(rule.joint.names) == 1:
         return replace(rule, bounds=((rule.joint.names[0], Constant(rule.joint.constant)),), joint=None)
     return rule
+
+
+def _of_one_period(attributes: dict[str, Attribute], lasting: Lasting) -> JointBound | None:
+    """What a rule about several periods states of two records of one of them, whatever else differs."""
+    others = tuple(name for name, one in attributes.items() if not isinstance(one, PeriodAttribute))
+    return JointConstant(others, lasting.share) if others else None
 
 
 @final
@@ -284,6 +297,45 @@ class _Context:
         if rule.beyond:
             return among_present(PerDistance(axis, rule.epsilon / reach, rule.epsilon), attribute)
         return among_present(Threshold(axis, rule.epsilon, reach), attribute)
+
+    def lasting(self, attributes: dict[str, Attribute]) -> Lasting | None:
+        """What the rule states about several periods; None for any other rule, and where a mistake was noted."""
+        rule = self.rule
+        key = "any" if rule.any is not None else "published"
+        if rule.any is None and rule.published is None:
+            return None
+        if self.tree.document.time is None:
+            message = f"'{key}' is about periods, and the policy states no time"
+            self.note("DX192", key, message, "state a 'time', or bound 'presence' by an epsilon alone")
+            return None
+        found = along_time([*attributes.values()])
+        if found is None:
+            return None  # the time makes no sense, which has been complained about
+        if rule.published is not None:
+            self._check_ages(rule.published, found[1])
+        if rule.any is None or rule.epsilon is None:
+            return None
+        meant = lasting_of(rule.any, rule.epsilon, found[1])
+        if isinstance(meant, Lasting):
+            return meant
+        self.note("DX192", key, meant, "write 'any: 7 steps', or 'any: life'; a step is a period")
+        return None
+
+    def _check_ages(self, published: dict[str, Fraction], attribute: PeriodAttribute) -> None:
+        """Notes what is wrong with ages: they rise in whole periods from 'at once' to 'ever', and so do epsilons."""
+        ages, between = [*published], [one for one in published if one not in (AT_ONCE, EVER)]
+        meant = [lasting_of(length(age), Fraction(1), attribute) for age in between]
+        periods = [one.periods for one in meant if isinstance(one, Lasting)]
+        if ages != [AT_ONCE, *between, EVER]:
+            self.note("DX192", "published", f"ages go from '{AT_ONCE}' to '{EVER}', found {', '.join(ages)}", BY_AGE)
+        elif len(periods) < len(between):
+            message = next(one for one in meant if not isinstance(one, Lasting))
+            advice = "write '7 steps'; a step is a period"
+            self.note("DX192", "published", message.replace("'any'", "an age"), advice)
+        elif periods != sorted({*periods}):
+            self.note("DX192", "published", f"ages rise, found {', '.join(between)}", "put them in order")
+        elif [*published.values()] != sorted(published.values()):
+            self.note("DX192", "published", "of what is older as much may be revealed, or more", BY_AGE)
 
     def joint(self, attributes: dict[str, Attribute], known: dict[str, None] | None) -> JointBound | None:
         """What the rule states about several attributes together; None for any other rule."""

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dxgeom.policy.kinds.periods import PeriodsSyntax
+from dxgeom.policy.kinds.kind import Misfit
+from dxgeom.policy.kinds.periods import PERIODS, PeriodsSyntax
+from dxgeom.policy.source.fields import Length
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.syntax.models import PolicySyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.policy.syntax.time_syntax import first_day
 from dxgeom.privacy.measures import PURE
-from dxgeom.universe.periods import PeriodAttribute, Periods
+from dxgeom.universe.periods import Every, PeriodAttribute, Periods
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 
@@ -65,9 +67,50 @@ def _check_people(tree: SyntaxTree, mistakes: Mistakes) -> None:
     if stated is not None and stated.count == "rows":
         message = "'at_most' over a whole life keeps rows of one period by what the others hold"
         mistakes.add("DX191", tree.span("people", "count"), message, "write 'count: once, in: period'")
-    if not tree.broken and not any(rule.presence for rule in document.rules):
+    if not tree.broken and not any(rule.presence or rule.any for rule in document.rules):
         message = "without a rule about presence the number of rows of a period is public, and so is who was there"
         mistakes.add("DX191", tree.key_span("time"), message, "add '- presence: true' with its epsilon to the rules")
+
+
+@final
+@dataclass(frozen=True)
+class Lasting:
+    """What a rule ``any`` states of whatever changes within some consecutive ``periods``, one record in each of them:
+    its ``epsilon``. ``every``: how long a period is; ``life``: whether it is about all, and what is before and after.
+
+    A change in several periods is one change after another. So where records of one period, or one and none, are apart
+    by no more than ``share``, all of them together are by no more than epsilon: *exact*.
+    """
+
+    periods: int
+    epsilon: Fraction
+    every: Every
+    life: bool
+
+    @property
+    def share(self) -> Fraction:
+        """How far two records of one period, or a record and none, may be apart."""
+        return self.epsilon / self.periods
+
+    @property
+    def words(self) -> str:
+        """What it is about, in words."""
+        plural = "s" if self.periods > 1 else ""
+        return "in a life" if self.life else f"within any {self.periods:,} {self.every}{plural} in a row"
+
+
+def lasting_of(stated: Length | str, epsilon: Fraction, attribute: PeriodAttribute) -> Lasting | str:
+    """What ``any`` means; what is wrong with it, in words."""
+    every, most = attribute.periods.every, attribute.size
+    if not isinstance(stated, Length):
+        return Lasting(most, epsilon, every, life=True)
+    found = PERIODS.measured(attribute, "any", stated)
+    if isinstance(found, Misfit):
+        return found.message
+    inside = len(attribute.codes)
+    if found[1].denominator != 1 or not 1 <= found[1] <= inside:
+        return f"'any' is of 1 to {inside:,} whole periods of a {every}, found {stated}"
+    return Lasting(int(found[1]), epsilon, every, life=False)
 
 
 @final

@@ -115,6 +115,32 @@ def _length(value: Any) -> Length:
         raise wrong_field("DX134", str(error), advice) from error
 
 
+def _span(value: Any) -> Length | Literal["life"]:
+    advice = "write 'any: 30 days', 'any: 4 steps' or 'any: life'"
+    if value == "life":
+        return "life"
+    try:
+        return _length(value)
+    except PydanticCustomError as error:
+        raise wrong_field(
+            error.type, "a length of time such as '30 days', or 'life', is expected here", advice
+        ) from error
+
+
+AT_ONCE: Final = "at once"
+EVER: Final = "ever"
+BY_AGE: Final = "write 'published: {at once: 0.5, 7 days: 0.7, ever: 1}'"
+
+
+def _by_age(value: Any) -> dict[str, Fraction]:
+    """Each age, as it is written, with its epsilon; whether ages rise is checked with their meaning."""
+    if not isinstance(value, dict) or not all(isinstance(age, str) for age in value):
+        raise wrong_field("DX108", "an epsilon by age is expected here", BY_AGE)
+    for age in {*value} - {AT_ONCE, EVER}:
+        _length(age)
+    return {age: epsilon_of(epsilon) for age, epsilon in value.items()}
+
+
 def _day(value: Any) -> date:
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
@@ -226,5 +252,11 @@ Day: TypeAlias = Annotated[date, PlainValidator(_day), WithJsonSchema({"type": "
 WholeFromOne: TypeAlias = Annotated[int, PlainValidator(_whole_from_1), _DAYS_SCHEMA]
 WholeDays: TypeAlias = Annotated[int, PlainValidator(_whole_days), _DAYS_SCHEMA]
 LengthText: TypeAlias = Annotated[Length, PlainValidator(_length), WithJsonSchema({"type": ["number", "string"]})]
+Span: TypeAlias = Annotated[Length | Literal["life"], PlainValidator(_span), WithJsonSchema({"type": "string"})]
+ByAge: TypeAlias = Annotated[
+    dict[str, Fraction],
+    PlainValidator(_by_age),
+    WithJsonSchema({"type": "object", "required": [AT_ONCE, EVER], "additionalProperties": EPSILON_SCHEMA}),
+]
 Edges: TypeAlias = Annotated[str | EdgeList, PlainValidator(_edges), WithJsonSchema(_EDGES_SCHEMA)]
 Names: TypeAlias = Annotated[tuple[str, ...] | None, PlainValidator(_names), WithJsonSchema(NAMES_SCHEMA)]

@@ -68,11 +68,13 @@ CODES: Final[dict[str, str]] = {
     "DX184": "a column whose rows are left out, and that an attribute reads",
     "DX190": "a time whose window is not made of whole periods, or whose column is an attribute",
     "DX191": "people who count over a whole life, or a public number of rows, beside a time",
+    "DX192": "a rule about several periods, or about ages, that says something no such rule can",
     # what is public
     "DX195": "a known count that is stated in no way, or in more than one",
     "DX196": "a known count of an attribute that does not exist, or is named twice, or of too many combinations",
     "DX197": "known numbers that lack a combination, have one twice, are no counts, or contradict each other",
     "DX198": "known counts where people may have many rows",
+    "DX199": "'hold' without known counts, or with counts that cross",
     # queries
     "DX200": "a query asks for nothing, or for more than one thing",
     "DX201": "a query names a column that does not exist or does not fit",

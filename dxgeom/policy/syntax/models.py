@@ -17,8 +17,18 @@ from pydantic_core import core_schema
 
 from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
 from dxgeom.policy.rule_kinds import RULE_KINDS
-from dxgeom.policy.source.fields import Edges, Epsilon, LengthText, Names, Positive, WholeBudget, WholeFromOne
-from dxgeom.policy.syntax.known_syntax import KnownSyntax
+from dxgeom.policy.source.fields import (
+    ByAge,
+    Edges,
+    Epsilon,
+    LengthText,
+    Names,
+    Positive,
+    Span,
+    WholeBudget,
+    WholeFromOne,
+)
+from dxgeom.policy.syntax.known_syntax import Hold, KnownSyntax
 from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
 from dxgeom.policy.syntax.time_syntax import TimeSyntax
 
@@ -76,6 +86,8 @@ class RuleKeys(BaseModel, ABC):
     measure: Literal["max"] | None = None
     between: Literal["everything"] | None = None
     presence: Annotated[Literal["true"], WithJsonSchema({"enum": [True, "true"]})] | None = None
+    any: Span | None = None
+    published: ByAge | None = None
     secrets: SecretsSyntax | None = None
     epsilon: Epsilon | None = None
     per: LengthText | None = None
@@ -170,22 +182,24 @@ class PolicySyntax(BaseModel):
     privacy: Literal["pure", "concentrated"] = "pure"
     people: Annotated[PeopleSyntax | Literal["one row each"], _OrOneRowEach()] | None = None
     known: tuple[KnownSyntax, ...] | None = None
+    hold: Hold | None = None
     dataset: DatasetSyntax | None = None
     unconnected: Literal["allow"] | None = None
 
 
 SELECTS: Final = (
     "a rule selects by change (of several attributes with together: true), by secrets: {edges} or {partition}, by "
-    "between: everything, or by presence: true"
+    "between: everything, by presence: true, or over time by any: 30 days or any: life"
 )
 BOUNDS: Final = (
     "a rule bounds by epsilon (with per, within, or within and beyond: linear; together with measure: max and per), "
-    f"by {listed([kind.key for kind in RULE_KINDS], ' or ')} with otherwise, or, with secrets: {{edges}}, by weight"
+    f"by {listed([kind.key for kind in RULE_KINDS], ' or ')} with otherwise, with presence by published, or, with "
+    "secrets: {edges}, by weight"
 )
 
 HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, privacy, people, "
-    "known, dataset, unconnected",
+    "known, hold, dataset, unconnected",
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "time": f"time has: {', '.join(TimeSyntax.model_fields)}; as in {{column: day, from: 2027-01-01, to: 2027-12-31, "
     "every: day}",
@@ -242,6 +256,8 @@ WRITTEN: Final[dict[str, str]] = {
     "measure": "write 'measure: max', or leave it out",
     "between": "write 'between: everything'; for some attributes only, 'change: [one, other]' with 'together: true'",
     "presence": "write 'presence: true', and below it 'epsilon: 0.5'",
+    "any": "write 'any: 30 days', 'any: 4 steps' or 'any: life', and below it 'epsilon: 12'",
+    "published": "write 'published: {at once: 0.5, 7 days: 0.7, ever: 1}'",
     "beyond": "write 'beyond: linear', or leave it out",
     "secrets": "write 'secrets: {edges: file.csv}' or 'secrets: {partition: name}'",
     **{kind.key: kind.example for kind in RULE_KINDS},

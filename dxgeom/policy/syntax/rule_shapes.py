@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from dxgeom.policy.rule_kinds import RULE_KINDS, AnyRuleKind, ValuesKind, kind_of_rule
-from dxgeom.policy.source.fields import EdgeList, have_numbers
+from dxgeom.policy.source.fields import AT_ONCE, EVER, EdgeList, have_numbers
 from dxgeom.policy.syntax.models import BOUNDS, SELECTS, WRITTEN, RuleSyntax, listed
 from dxgeom.universe.columns import Column, TextColumn, plain
 
@@ -20,12 +20,12 @@ Noted = tuple[str, str | None, str, str]
 def splits_records(rule: RuleSyntax) -> bool:
     """Whether the rule selects the records that agree in some attributes: a partition of all of them."""
     partition = rule.secrets is not None and rule.secrets.edges is None and rule.secrets.partition is not None
-    return partition and rule.change is None and rule.between is None and rule.presence is None
+    return partition and all(one is None for one in (rule.change, rule.between, rule.presence, rule.any))
 
 
 def joins_alone(rule: RuleSyntax) -> bool:
     """Whether the rule selects by nothing but edges: its attribute is the one whose values they join."""
-    selectors = (rule.change, rule.between, rule.presence, rule.together)
+    selectors = (rule.change, rule.between, rule.presence, rule.together, rule.any)
     return rule.secrets is not None and rule.secrets.edges is not None and all(one is None for one in selectors)
 
 
@@ -97,8 +97,15 @@ def _edge_bound(rule: RuleSyntax) -> str:
 
 def words_of(rule: RuleSyntax) -> str:
     """A rule in one line, as its author might say it."""
-    if rule.presence is not None:
-        return f"presence: epsilon {plain(rule.epsilon or Fraction(0))}"
+    if rule.published is not None:
+        ages = [
+            f"{plain(epsilon)} {age if age in (AT_ONCE, EVER) else f'within {age}'}"
+            for age, epsilon in rule.published.items()
+        ]
+        return f"presence: epsilon {', '.join(ages)}"
+    if rule.presence is not None or rule.any is not None:
+        what = "presence" if rule.any is None else f"any {rule.any}"
+        return f"{what}: epsilon {plain(rule.epsilon or Fraction(0))}"
     what = "between everything" if rule.between else f"change {', '.join(rule.change or ())}"
     if rule.secrets is not None and rule.secrets.partition is not None:
         by = ", ".join(rule.secrets.partition)
@@ -135,15 +142,17 @@ _NAME_THEM: Final = "name the attributes with 'change'"
 
 def shape_mistakes(rule: RuleSyntax) -> Iterator[Noted]:
     """What is wrong with the keys of a rule, whatever the universe; without a key where it is the rule as a whole."""
-    selectors = [f"'{key}'" for key in ("change", "between", "presence") if getattr(rule, key) is not None]
+    selectors = [f"'{key}'" for key in ("change", "between", "presence", "any") if getattr(rule, key) is not None]
     alone = splits_records(rule) or joins_alone(rule)
     if len(selectors) != 1 and not (alone or (rule.together and not selectors)):
         found = " and ".join(selectors) or "none of them"
-        message = f"a rule has one of 'change', 'between: everything' and 'presence: true', found {found}"
+        message = f"a rule has one of 'change', 'between: everything', 'presence: true' and 'any', found {found}"
         yield "DX130", None, message, SELECTS if selectors else _what_to_select(rule)
-    if rule.presence is not None:
+    if rule.presence is not None or rule.any is not None:
         yield from _about_presence(rule)
         return
+    if rule.published is not None:
+        yield "DX131", "published", "'published' goes with 'presence: true'", "add it, or bound the rule by 'epsilon'"
     bounds = ("epsilon", *(kind.key for kind in RULE_KINDS), "weight")
     stated = [f"'{key}'" for key in bounds if getattr(rule, key) is not None]
     if rule.secrets is not None and have_numbers(rule.secrets.edges):
@@ -182,9 +191,14 @@ def _of_no_single_attribute(rule: RuleSyntax) -> bool:
 
 
 def _about_presence(rule: RuleSyntax) -> Iterator[Noted]:
-    yield from clashes(rule, _NEVER_WITH_PRESENCE, "presence", "bound it by 'epsilon' alone")
-    if rule.epsilon is None:
-        yield "DX131", None, "'presence' needs an 'epsilon'", "write one below it, such as 'epsilon: 0.5'"
+    what = "presence" if rule.any is None else "any"
+    yield from clashes(rule, _NEVER_WITH_PRESENCE, what, "bound it by 'epsilon' alone")
+    if rule.any is not None:
+        yield from clashes(rule, ("published",), what, "write two rules")
+    elif rule.epsilon is not None:
+        yield from clashes(rule, ("published",), "epsilon", "keep one of them")
+    if rule.epsilon is None and rule.published is None:
+        yield "DX131", None, f"'{what}' needs an 'epsilon'", "write one below it, such as 'epsilon: 0.5'"
 
 
 def _about_secrets(rule: RuleSyntax) -> Iterator[Noted]:

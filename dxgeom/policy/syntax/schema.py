@@ -35,6 +35,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "people": "Whose row a row of the data is, and how people with many rows count; 'one row each' states what is "
         "assumed where it is left out.",
         "known": "Counts of records that everybody may know, from elsewhere.",
+        "hold": "The stated distances hold for who knows these counts, too: who is unsure of 2 people, or of all.",
         "dataset": "Which data the policy is about: policies about the same data share a ledger.",
         "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
     },
@@ -112,6 +113,9 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "measure": "'max': with 'together' and 'per', distance is that of the attribute that changes most.",
         "between": "'everything': all pairs of records, as in ordinary differential privacy.",
         "presence": "true: a record and its absence, so that the number of records is private.",
+        "any": "With a time: anything within so many periods in a row, as '30 days' or '4 steps', or within a 'life'.",
+        "published": "With presence and a time, in place of epsilon: what may be revealed of a row by its age, as "
+        "{at once: 0.5, 7 days: 0.7, ever: 1}.",
         "secrets": "Only the pairs that a file lists, or those inside the blocks of a partition; others follow along "
         "chains of them.",
         "weight": "The column of that file with each pair's own epsilon.",

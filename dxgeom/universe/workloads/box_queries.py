@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -10,19 +11,19 @@ from typing import Any, ClassVar, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.arguments import WHOLE, require
+from dxgeom.arguments import WHOLE, require, words_of
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import WeightTable
 from dxgeom.universe.weight_tables import WeightTables
 from dxgeom.universe.wording import shown
-from dxgeom.universe.workloads.constructors import Box
+from dxgeom.universe.workloads.constructors import Box, groups_of
 from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.groups import Groups, attribute_of, groups_of_column, require_columns
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
-MOST_BOXES: Final = 200_000
+MOST_BOXES: Final = 1_000_000
 Ends: TypeAlias = NDArray[np.int64]
 _OF_A_POLICY: Final = "give the universe of a policy, policy.universe"
 
@@ -107,6 +108,45 @@ class BoxQueries(Counts):
         columns = cls.columns_of(universe, {attribute})
         upper = np.arange(1, len(columns[0].words) + 1, dtype=np.int64)[:, None]
         return cls(universe, columns, np.zeros_like(upper), upper)
+
+    @classmethod
+    def ranges_by_cells(
+        cls,
+        universe: Universe,
+        ranges: Sequence[str],
+        groups: Sequence[Sequence[str]] | None = None,
+        *,
+        ways: int | None = None,
+        records: int | None = None,
+    ) -> BoxQueries:
+        """The tables of these groups of attributes, or of all groups of ``ways`` ones, in which every range of values
+        takes the place of single values along the attributes in ``ranges``.
+
+        Args: ``records``: their public number, where it is stated.
+        Raises: UnsupportedCombination for an unknown attribute, or one twice in a group; TooLarge.
+        """
+        said = cls.said(universe, None, None, records)
+        along = set(words_of(ranges, "ranges", "name the attributes of which every range is asked for"))
+        named = groups_of(universe, groups, ways)
+        for name in along:
+            attribute_of(universe, name)
+        columns = cls.columns_of(universe, {name for group in named for name in group})
+        places = {universe.names[one.axis]: place for place, one in enumerate(columns)}
+        whole = np.array([len(one.words) for one in columns], dtype=np.int64)
+        _require(all(len(set(group)) == len(group) for group in named), "a table is of different attributes")
+        counts = [[n * (n + 1) // 2 if a in along else n for a in g for n in [int(whole[places[a]])]] for g in named]
+        if sum(map(math.prod, counts)) > MOST_BOXES:
+            raise TooLarge(f"at most {MOST_BOXES:,} boxes are asked for at once, found {sum(map(math.prod, counts)):,}")
+        found = []
+        for group, shape in zip(named, counts, strict=True):
+            ends = np.stack([np.zeros_like(whole), whole])[:, None].repeat(math.prod(shape), axis=1)
+            for name, at in zip(group, np.unravel_index(np.arange(math.prod(shape)), shape), strict=True):
+                cells = np.arange(whole[places[name]])
+                first, last = np.triu_indices(len(cells)) if name in along else (cells, cells)
+                ends[:, :, places[name]] = first[at], last[at] + 1
+            found.append(ends)
+        lower, upper = np.concatenate(found, axis=1)
+        return cls(universe, columns, lower, upper, *said)
 
     @staticmethod
     def columns_of(universe: Universe, names: Iterable[str]) -> tuple[Groups, ...]:

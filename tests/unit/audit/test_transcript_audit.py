@@ -17,7 +17,7 @@ from dxgeom.errors import CertificateRefused
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 PRESENCE = ", {presence: true, epsilon: 1}"
-JOINTLY = ", {change: [sex, ward], epsilon: '0.6'}"
+JOINTLY = ", {change: [sex, ward], together: true, epsilon: '0.6'}"
 POLICY = """policy: survey
 universe: {attributes: {sex: [f, m], ward: [a, b, c], age: {range: [0, 9], step: 1}}}
 budget: 20

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
+from dxgeom.starting import table_page
 from dxgeom.universe.people.people import PUBLIC_NUMBER
 
 POLICY = """policy: stays
@@ -217,3 +218,11 @@ def test_public_numbers_are_compared_for_whoever_holds_the_table(tmp_path):
         assert len(told) == (2 if "published" in said else 0)
         quiet = CliRunner().invoke(app, [*arguments, "--quiet-data"])
         assert "public" not in quiet.output
+
+
+@pytest.mark.parametrize(
+    ("part", "of", "said"),
+    [(3000, 3000, "100 %"), (2999, 3000, "99 %"), (8, 52, "15 %"), (1, 3000, "0.033 %"), (1, 10**8, "below 0.01 %")],
+)
+def test_shares_of_rows_have_no_powers_of_ten(part, of, said):
+    assert table_page._share(part, of) == said

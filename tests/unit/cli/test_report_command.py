@@ -114,3 +114,18 @@ def test_records_that_cannot_be_numbered_have_no_page(tmp_path):
     result = run(tmp_path / "policy.yaml")
     assert result.exit_code == 1
     assert "more possible records than can be numbered" in " ".join(result.output.split())
+
+
+def test_a_page_is_exported_in_the_forms_of_others(policies, tmp_path):
+    policy, target = policies / "poll" / "policy.yaml", tmp_path / "poll.yaml"
+    printed, written = run(policy, "--export", "registry"), run(policy, "--export", "registry", "-o", target)
+    assert (printed.exit_code, written.exit_code, written.stdout) == (0, 0, "")
+    assert target.read_text(encoding="utf-8") == printed.stdout
+
+
+def test_an_exported_page_is_one_text_of_json_and_of_one_policy(policies):
+    policy = policies / "poll" / "policy.yaml"
+    listed = json.loads(run(policy, "--export", "checklist", "--format", "json").stdout)
+    assert listed["export"] == "checklist" and "☒" in listed["text"]
+    both = run(policy, policy, "--diff", "--export", "checklist")
+    assert both.exit_code == 2 and "leave --diff out" in both.output

@@ -43,6 +43,7 @@ def test_editors_find_the_dialect_a_title_and_the_keys():
         "privacy",
         "people",
         "known",
+        "hold",
         "dataset",
         "unconnected",
     ]

@@ -257,3 +257,24 @@ def test_few_queries_are_listed_where_there_are_too_many_pairs(monkeypatch):
     assert set(map(tuple, listed.differences)) == set(map(tuple, as_pairs.differences))
     with pytest.raises(TooLarge, match="too many pairs"):
         sensitivity_of(*places(40, 11, 0))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("presence", [False, True])
+def test_differences_without_their_zeros_are_the_same(presence, monkeypatch):
+    """Cells of two-way tables change few answers each: bit for bit what is laid out says, of each query and of all."""
+    rules = [{"change": name, "epsilon": bound} for name, bound in (("a", 1), ("b", "0.3"))]
+    rules += [{"presence": True, "epsilon": "0.7"}] if presence else []
+    attributes = {name: {"range": [0, 11], "step": 1} for name in "ab"}
+    own = dx.Policy.from_dict({"policy": "p", "universe": {"attributes": attributes}, "rules": rules})
+    metric, queries = own.compile(), dx.LinearQueries.marginals(own.universe, ways=2)
+    sparse = paired_changes(metric.metric, queries.tables)
+    assert sparse._sizes is not None
+    monkeypatch.setattr(paired_module, "_SPARSE", 1 << 40)
+    dense = paired_changes(metric.metric, queries.tables)
+    assert dense._sizes is None
+    assert np.array_equal(sparse.of_each_query, dense.of_each_query)
+    assert np.array_equal(sparse.furthest, dense.furthest)
+    rates = np.random.default_rng(0).random(len(queries.names))
+    one, other = sparse.largest_loads(rates, 40), dense.largest_loads(rates, 40)
+    assert np.array_equal(one.loads, other.loads) and np.array_equal(one.rows, other.rows)

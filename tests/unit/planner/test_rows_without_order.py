@@ -17,6 +17,8 @@ from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.ledger.history import read_ledger
 from dxgeom.policy.syntax.schema import policy_schema
 from dxgeom.policy.syntax.writing import write_policy
+from dxgeom.report.short_policy import policy_screen
+from dxgeom.report.short_release import release_screen
 from dxgeom.universe.people.people import MOST_SPREAD, SHARES, People
 
 ROOMS = ["a", "b", "c"]
@@ -115,6 +117,13 @@ def test_one_row_each_is_the_assumption_said_aloud_and_silences_the_warning() ->
     for policy in (silent, aloud):
         assert "Assumed: every person has exactly one record." in "\n".join(policy.review().lines())
     assert "'people: one row each'" in plan_of(silent).release(VISITS, ledger=":memory:", spend=1).warnings[0]
-    assert plan_of(aloud).release(VISITS, ledger=":memory:", spend=1).warnings == ()
+    release = plan_of(aloud).release(VISITS, ledger=":memory:", spend=1)
+    assert release.warnings == ()
+    screens = [policy_screen(policy, policy.review()) for policy in (silent, aloud)]
+    screens += [release_screen(release, policy=policy) for policy in (silent, aloud)]
+    shown = [" ".join(" ".join(screen.lines()).split()) for screen in screens]
+    stated = "Each row is another person's, as the policy states; nothing checks it."
+    assert [stated in one for one in shown] == [False, True, False, True]
+    assert ["▲ Each person" in one for one in shown] == [True, False, True, False]
     people = policy_schema()["properties"]["people"]
     assert {"const": "one row each"} in people["anyOf"] and len(people["anyOf"]) == 2

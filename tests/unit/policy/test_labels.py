@@ -202,7 +202,7 @@ def test_quantiles_and_whole_tables_are_called_by_labels_too():
         .release(table, spend=1, ledger=":memory:")
         .answer.batches(labels=policy.labels)
     )
-    assert columns["by label"] == ["a", "b", "a", "b"] and columns["label"][2] == "n, men, label=a"
+    assert columns["label"] == ["a", "b", "a", "b"] and columns["label shown"][2] == "n, men, label=a"
 
 
 def test_rules_and_people_are_called_by_their_own_words_and_answers_in_json_have_labels(folder):

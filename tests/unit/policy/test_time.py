@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -291,3 +292,68 @@ def test_conditions_on_periods_are_true_of_whole_ones_or_refused():
     inside = [date(2027, 1, 8) <= day < date(2027, 1, 15) for day in days]
     weights = asked.tables.matrix()[0, :4]
     assert [bool(weights[code]) for code in codes] == inside
+
+
+def windows(*rules, **more):
+    two = {"attributes": {"ward": ["a", "b"], "kind": ["x", "y", "z"]}}
+    return policy(rules=[{"change": "kind", "epsilon": 0.5}, MOVED, *rules], universe=two, **more)
+
+
+@pytest.mark.parametrize("privacy", ["concentrated", "pure"])
+def test_any_bounds_every_change_of_so_many_days_in_a_row(privacy):
+    """The bounded metric on streams by its definition, enumerated: the least over all covers by windows."""
+    short = {**DAY, "to": "2027-01-03"}
+    made = windows({"any": "2 steps", "epsilon": 1}, {"any": "life", "epsilon": "1.8"}, privacy=privacy, time=short)
+    universe, absent, days = made.universe, made.universe.absent, 5  # with what is before and after
+    of_day = [
+        [absent, *(universe.index({"ward": w, "kind": k, "loaded": label}) for w in "ab" for k in "xyz")]
+        for label in universe.attribute("loaded").labels
+    ]
+    far = [float(made.metric.distance(np.array(codes)[:, None], np.array(codes)[None]).max()) for codes in of_day]
+    windows_of = [({k, k + 1}, 1.0) for k in range(days - 1)] + [({*range(days)}, 1.8)]
+    for changed in itertools.chain.from_iterable(itertools.combinations(range(days), n) for n in range(1, days + 1)):
+        covers = itertools.chain.from_iterable(itertools.combinations(windows_of, n) for n in range(4))
+        stated = min(
+            sum(cost for _, cost in cover) + len({*changed}.difference(*(own for own, _ in cover))) for cover in covers
+        )
+        assert sum(far[day] for day in changed) <= stated * (1 + 1e-12)
+    assert max(far) == pytest.approx(1.8 / days, rel=1e-12)
+
+
+def test_any_is_told_with_its_odds_everywhere():
+    made = windows({"any": "3 days", "epsilon": "1.5"})
+    review = made.review()
+    [rule] = [one for one in review.rules if "any" in one.words]
+    assert rule.words == "any 3 days: epsilon 1.5"
+    assert "whatever somebody does within any 3 days in a row, one record a day at most" in rule.sentence
+    spans = {one.periods: one.distance for one in review.time.spans}
+    assert {*spans} == {1, 3, 7, 14}
+    assert spans[3] == Fraction(3, 2)
+    assert any("(presence: epsilon 1) never binds" in one for one in review.warnings)
+    assert parse_policy(made.to_yaml()).fingerprint == made.fingerprint
+
+
+@pytest.mark.long
+def test_any_is_told_on_a_screen_and_in_paths():
+    made = windows({"any": "3 days", "epsilon": "1.5"})
+    assert "anything within any 3 days in a row" in str(made)
+    path = made.explain({"ward": "a", "kind": "x"}, {"ward": "b", "kind": "y"})
+    assert path.distance == Fraction(1, 2)
+    assert path.hops[0].rule == "any 3 days: epsilon 1.5"
+
+
+def test_a_wider_rule_that_never_binds_changes_nothing():
+    alone = windows()
+    wide = windows({"any": "7 days", "epsilon": 14})
+    codes = np.arange(alone.metric.size)
+    assert np.array_equal(alone.metric.distance(codes[:, None], codes), wide.metric.distance(codes[:, None], codes))
+    assert any("any 7 days: epsilon 14) never binds" in one for one in wide.review().warnings)
+
+
+def test_what_may_be_told_at_once_is_kept_for_ever():
+    ages = {"at once": "0.5", "7 days": "0.7", "ever": 1}
+    made = policy(rules=({"presence": True, "published": ages},))
+    assert float(made.metric.distance(3, made.universe.absent)) == 0.5
+    assert "presence: epsilon 0.5 at once, 0.7 within 7 days, 1 ever" in str(made.review())
+    assert "what may be revealed at once is kept whatever a row's age" in "\n".join(made.review().lines())
+    assert parse_policy(made.to_yaml()).fingerprint == made.fingerprint

@@ -249,12 +249,12 @@ WRONG = [
     ("{mean: salary, by: ward, error: 5}", "3:30: DX200: 'error' is asked of answers that noise is chosen for"),
     (
         "{marginal: ward, by: sex}",
-        "3:22: DX200: 'by' goes with count, sum, mean, variance, share, every, total, window, median and "
+        "3:22: DX200: 'by' goes with count, sum, mean, variance, share, every, total, window, against, median and "
         "quantiles, not with marginal",
     ),
     (
         "{prefixes: age, by: sex}",
-        "3:21: DX200: 'by' goes with count, sum, mean, variance, share, every, total, window, median and "
+        "3:21: DX200: 'by' goes with count, sum, mean, variance, share, every, total, window, against, median and "
         "quantiles, not with prefixes",
     ),
     ("{count: sex is missing, by: ward, importance: 0}", "3:51: DX209: an importance is a positive number"),

@@ -66,12 +66,27 @@ def test_windows_slide_where_all_their_periods_are_there():
     assert found == {f"7 days of day to {day(k + 6)}": counts[:, 1 + k : 8 + k].sum() for k in range(84)}
 
 
+def test_a_period_is_held_against_the_one_so_long_before():
+    found, counts = answers(policy(), {"against": "28 days"})
+    days = counts.sum(axis=0)
+    assert found == {f"day {day(k + 28)} against {day(k)}": days[29 + k] - days[1 + k] for k in range(62)}
+    assert [*found] == [*answers(policy(), {"against": "28 steps"})[0]]
+
+
+def test_very_many_differences_are_refused_in_words():
+    made = policy(to="2028-12-31", wards=40)
+    with pytest.raises(dx.errors.QueryError, match="ask fewer queries at once"):
+        asked(made, {"against": "365 days", "by": "ward"})
+
+
 def test_questions_along_time_stand_beside_each_other_under_names_of_their_own():
     each = [{"every": "day"}, {"every": "month"}, {"total": "so far"}, {"total": "since ever"}, {"window": "28 days"}]
     assert len(set(asked(policy(), *each).names)) == 90 + 3 + 90 + 90 + 63
 
 
-@pytest.mark.parametrize("query", [{"every": "day"}, {"total": "so far"}, {"window": "3 days"}, {"every": "quarter"}])
+@pytest.mark.parametrize(
+    "query", [{"every": "day"}, {"total": "so far"}, {"window": "3 days"}, {"every": "quarter"}, {"against": "28 days"}]
+)
 def test_other_columns_group_what_is_counted_along_time(query):
     made = policy()
     whole, counts = answers(made, query)
@@ -112,8 +127,10 @@ def test_very_many_counts_along_time_are_kept_as_boxes():
         ({"every": "year"}, "and these make no whole years"),
         ({"total": "sofar"}, "did you mean 'so far'"),
         ({"window": "0 days"}, "'window' says how long it is"),
-        ({"window": "1.5 days"}, "a window has 1 to 90 whole periods"),
-        ({"window": "91 days"}, "a window has 1 to 90 whole periods"),
+        ({"window": "1.5 days"}, "'window' is of 1 to 90 whole periods"),
+        ({"window": "91 days"}, "'window' is of 1 to 90 whole periods"),
+        ({"against": "90 days"}, "'against' is of 1 to 89 whole periods"),
+        ({"against": "a year"}, "'against' says how long it is"),
         ({"window": "1 km"}, "holds periods of a day"),
         ({"every": "day", "by": "day"}, "grouped by one column of each other attribute"),
         ({"every": "day", "by": "wrad"}, "did you mean 'ward'"),

@@ -122,7 +122,7 @@ WRONG = [
     (
         "count: true\n    where: sex == 'M'",
         "4:5: DX200: 'where' goes with sum, mean, variance, share, marginal, marginals, prefixes, ranges, every, "
-        "total, window, median and quantiles, not with count",
+        "total, window, against, median and quantiles, not with count",
     ),
     ("count: true\n    sum: age", "3:5: DX200: a query asks for one of"),
     ("cuont: true", "did you mean 'count'?"),

@@ -17,7 +17,8 @@ from dxgeom.engines.opening import public_values
 from dxgeom.errors import DataError, PolicyError
 from dxgeom.starting import examples
 from dxgeom.starting.declared import Days, Numbers, Values, ends_of
-from dxgeom.starting.drafts import Asked, draft_of, quoted
+from dxgeom.starting.dialogue import Dialogue
+from dxgeom.starting.drafts import Asked, DraftPeople, draft_of, quoted
 from dxgeom.starting.examples import example_names, write_example
 from dxgeom.starting.seen import SeenColumn
 
@@ -150,3 +151,22 @@ def test_the_pages_of_the_guide_travel_with_the_wheel(tmp_path, monkeypatch):
     assert examples.page_titles() == here
     listed, one = (CliRunner().invoke(app, ["docs", *words]) for words in ((), ("start",)))
     assert listed.stdout.startswith("a-real-table") and one.stdout == examples.page_text("start")
+
+
+def test_totals_that_are_published_elsewhere_are_listed_or_have_a_mark():
+    sex = asked({"sex": Values(("F", "M"))})
+    alone, many = DraftPeople((), "one row each"), DraftPeople(("id",))
+    drafts = [
+        draft_of("d", "A draft.", sex, ONE, people=people, known=known).policy
+        for people, known in ((alone, None), (alone, ("sex",)), (alone, ()), (many, None))
+    ]
+    assert ["# known:" in text for text in drafts] == [True, False, False, False]
+    assert ["\nknown:\n  - totals: sex\n" in text for text in drafts] == [False, True, False, False]
+    assert dx.parse_policy(drafts[1]).resolved.known is not None
+
+
+def test_a_dialogue_takes_columns_that_there_are():
+    typed, told = iter(["sexes, age", "sex, age,"]), []
+    dialogue = Dialogue(lambda _: next(typed), told.append)
+    assert dialogue._published(["sex", "age"]) == ("sex", "age")
+    assert told == ["  There are sex, age"]

@@ -10,7 +10,7 @@ from flint import arb_mat, ctx
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused
-from dxgeom.mechanisms.gaussian.design import fidelity_at
+from dxgeom.mechanisms.gaussian.design import PairedShifts, Problem, ScaledPoints, WeighedColumns, fidelity_at
 from dxgeom.mechanisms.gaussian.mechanism import exact_span_of, hiding_gaussian
 from dxgeom.mechanisms.gaussian.program import GAP, best_covariance
 from dxgeom.mechanisms.linear.containment import require_hiding
@@ -248,3 +248,39 @@ def test_a_hundred_queries_with_a_million_differences_have_a_certificate():
 def test_two_hundred_queries_on_three_hundred_records_have_a_certificate():
     found = best_covariance(pairs(np.random.default_rng(0).normal(size=(300, 200))), np.eye(200))
     assert found.gap <= GAP
+
+
+def all_pairs(count, seed):
+    """Every difference of some columns, in pairs, with distances that are alike, or not; and answers."""
+    generator = np.random.default_rng(seed)
+    columns = generator.integers(-3, 4, (count, 6)).astype(np.float64)
+    first, second = np.triu_indices(count, 1)
+    distances = generator.uniform(0.5, 2.0, len(first)) if seed else np.ones(len(first))
+    answers = generator.standard_normal((9, 6))
+    shifts = PairedShifts(columns, first, second)
+    return Problem(ScaledPoints(shifts, distances, np.ones(6)), answers, worst=False)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_weights_on_pairs_of_columns_are_those_on_differences_laid_out(seed):
+    problem = all_pairs(14, seed)
+    pairs = WeighedColumns.of(problem)
+    pairs.weights = np.random.default_rng(seed).random(len(problem.points))
+    found, _, loads = pairs.at_once()
+    same, onto = fidelity_at(pairs.weights, problem.points.rows(slice(None)), np.ones(9), problem.answers)
+    assert np.allclose(found.roots, same.roots, rtol=1e-7)
+    assert np.allclose(loads, same.loads, rtol=1e-6)
+    assert np.allclose(found.variances, same.variances, rtol=1e-6)
+    assert np.allclose(problem.points.lengths(onto / np.sqrt(same.roots)), loads, rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_search_over_all_pairs_at_once_ends_near_the_optimum(seed):
+    """Held against the search to the end, which takes more multiplications than are allowed here."""
+    problem = all_pairs(14, seed)
+    best = best_covariance(problem.points, problem.answers)
+    near = best_covariance(problem.points, problem.answers, work=3e6)
+    assert near.gap < 2.1e-3 and best.gap <= 1e-9
+    assert near.bound <= best.value * (1 + 1e-9) and best.bound * (1 - 1e-9) <= near.value <= best.value * (1 + 2.1e-3)
+    loads = problem.points.lengths(np.linalg.inv(near.axes).T)
+    assert loads.max() <= 1 + 1e-9

@@ -71,7 +71,7 @@ POLICIES = {
     "concentrated, presence": policy_of(presence="0.4"),
     "pure": policy_of("pure"),
     "pure, presence": policy_of("pure", presence="0.4"),
-    "jointly": policy_of(more=[{"change": ["sex", "ward"], "epsilon": "0.25"}]),
+    "jointly": policy_of(more=[{"change": ["sex", "ward"], "together": True, "epsilon": "0.25"}]),
 }
 
 
@@ -255,12 +255,11 @@ def log_moment(here, there, deviation, normal, order, large=None):
     return float(logsumexp(order * p + (1 - order) * q))
 
 
-def most_told(mechanism, spend, orders=ORDERS):
+def most_told(mechanism, spend, orders=ORDERS, metric=None):
     """The largest log Σ P^α Q^(1−α) of whole transcripts over what is promised, of all neighbours and orders; and the
-    largest ratio over what is promised, of pure privacy."""
-    distances = {limit: float(one) for limit, one in mechanism.limits.items()}
+    largest ratio over what is promised, of pure privacy. ``metric``: whose promise; the mechanism's own."""
     told, paths = [], {}
-    for one, other, cost in neighbours(distances):
+    for one, other, cost in neighbours(metric or mechanism.metric):
         for histogram in (one, other):
             if tuple(histogram) not in paths:
                 paths[tuple(histogram)] = paths_of(mechanism, spend, histogram)
@@ -306,20 +305,18 @@ def counts_in(axes, histogram):
     return whole.sum(axis=tuple(axis for axis in range(2) if axis not in axes)).ravel()
 
 
-def neighbours(distances):
-    """Pairs of histograms that differ in one attribute of one of two records, or in one that comes or goes; and how far
-    apart."""
-    pairs = list(itertools.combinations_with_replacement(range(4), 2))
+def neighbours(metric):
+    """Pairs of histograms that differ in one of two records, whatever is changed of it, or in one that comes or goes;
+    and how far apart the metric has them."""
     for kept, one, other in itertools.product(range(4), repeat=3):
-        changed = [axis for axis in range(2) if one >> (1 - axis) & 1 != other >> (1 - axis) & 1]
-        if len(changed) == 1 and changed[0] in distances:
+        if one != other:
             first, second = (np.bincount([kept, own], minlength=4) for own in (one, other))
-            yield first, second, distances[changed[0]]
-    if None in distances:
-        for pair in pairs:
+            yield first, second, float(metric.metric.distance(one, other))
+    if metric.size > 4:
+        for pair in itertools.combinations_with_replacement(range(4), 2):
             first, second = np.bincount(pair, minlength=4), np.bincount(pair[:1], minlength=4)
-            yield first, second, distances[None]
-            yield second, first, distances[None]
+            yield first, second, float(metric.metric.distance(pair[1], 4))
+            yield second, first, float(metric.metric.distance(4, pair[1]))
 
 
 @pytest.mark.long
@@ -352,6 +349,17 @@ def test_a_mutant_that_charges_permute_and_flip_half_is_caught(monkeypatch):
 
 
 @pytest.mark.long
+def test_a_mutant_that_forgets_a_rule_for_both_attributes_is_caught(monkeypatch):
+    """Each attribute's own limit is held, and a record that changes in both is told apart by both. Nearly all of the
+    budget measures each alone, where that is seen."""
+    monkeypatch.setattr(adaptive_file, "FIRST", Fraction(9, 10))
+    both = policy_of(sex="0.5", ward="0.5", more=[{"change": ["sex", "ward"], "together": True, "epsilon": "0.5"}])
+    assert most_told(made(both, rounds=1, bars=0), Fraction(1), (2,)) <= 1 + SLACK
+    careless = made(policy_of(sex="0.5", ward="0.5"), rounds=1, bars=0)
+    assert most_told(careless, Fraction(1), (2,), both.compile()) > 1.3
+
+
+@pytest.mark.long
 def test_a_mutant_that_forgets_who_leaves_a_cell_is_caught(monkeypatch):
     """L = 1 under replacement: a record that changes leaves one cell and enters another."""
     mechanism = made(policy_of(), rounds=1, bars=0)
@@ -371,20 +379,59 @@ def test_costs_are_those_of_the_laws():
     assert [measuring_cost(None, Fraction(2), one) for one in measures] == [Fraction(1, 2), Fraction(1, 4)]
 
 
+def missed_by(mechanism, truth, draws, level=0.95):
+    """How often bars miss, of cells, of tables' first measurements and of whole tables; and how often they could."""
+    data, found = counts_of(mechanism, truth), np.zeros((3, 2), dtype=int)
+    whole = truth.reshape(mechanism.queries.sizes)
+    for seed in range(draws):
+        answer = mechanism.draw(data, Fraction(1), InsecureSeededRandomness(seed))
+        (low, high), width = answer.intervals(level)[0], answer.half_widths(level)[0]
+        off = answer.tables[0] - truth
+        assert np.all((low <= truth) & (truth <= high) <= (np.abs(off) <= width + 1e-9))
+        found[0] += np.sum((truth < low) | (truth > high)), off.size
+        for axes in dict.fromkeys(one.axes for one in answer.transcript):
+            first = next(one for one in answer.transcript if one.axes == axes)
+            true = whole.sum(axis=tuple(axis for axis in range(whole.ndim) if axis not in axes)).ravel()
+            found[1] += np.sum(np.abs(first.values - true) > first.half_width(level)), true.size
+        found[2] += answer.most_rmse(level)[0] < math.sqrt(np.mean(off**2)), 1
+    return found
+
+
 @pytest.mark.long
-def test_bars_hold_as_often_as_they_say_where_an_interaction_is_never_selected():
-    """4 counts, 60 draws at level 3/4: 60 of 240 may be missed; 100 or more have a chance below 1e-8, draws being alike
-    in no more than fours."""
-    mechanism, truth = made(policy_of(), rounds=1), np.array([60, 2, 1, 50])
-    missed = 0
-    for seed in range(60):
-        answer = mechanism.draw(counts_of(mechanism, truth), Fraction(1), InsecureSeededRandomness(seed))
-        missed += int(np.sum(np.abs(answer.tables[0] - truth) > answer.half_widths(0.75)[0]))
-    assert missed < 100
-    with pytest.raises(UnsupportedCombination, match="no bar"):
-        made(policy_of(), bars=0).draw(
-            counts_of(mechanism, truth), Fraction(1), InsecureSeededRandomness(0)
-        ).half_widths()
+@pytest.mark.parametrize(("name", "draws"), [("concentrated", 2000), ("pure, presence", 500)])
+@pytest.mark.parametrize("selected", [True, False], ids=["selected", "never selected"])
+def test_bars_hold_as_often_as_they_say(name, draws, selected, monkeypatch):
+    """Bars at .95 may miss a twentieth; more than .065 of 2,000 independent ones have a chance of .0015, of 500 one of
+    .08 where a bar is exact, which none of pure privacy is. Seeds are fixed."""
+    if not selected:  # the interaction, so that the model is far off
+        monkeypatch.setattr(adaptive_file, "choose", lambda *given: 0)
+    mechanism, truth = made(POLICIES[name], rounds=1), np.array([600, 20, 10, 500])
+    for missed, tried in missed_by(mechanism, truth, draws).tolist():
+        assert missed <= 0.065 * tried
+
+
+def test_bars_hold_in_a_few_draws_and_are_cut_to_what_can_be():
+    """24 cells at .95, few records, much noise: at most 1.2 are missed in the mean, and 7 have a chance of 1e-4."""
+    truth = np.array([3, 0, 0, 2])
+    for name, presence in (("concentrated", False), ("pure, presence", True)):
+        mechanism = made(POLICIES[name], rounds=1)
+        assert missed_by(mechanism, truth, 6)[0, 0] < 7
+        answer = mechanism.draw(counts_of(mechanism, truth), Fraction(1), InsecureSeededRandomness(1))
+        assert answer.public_total == (None if presence else 5)
+        low, high = answer.intervals(0.99)[0]
+        assert low.min() == 0
+        assert (high.max() > 5) == presence
+        uncut = np.abs(answer.tables[0] - answer.fresh[0].values) + answer.fresh[0].half_width(0.99)
+        assert np.all(answer.half_widths(0.99)[0] <= uncut + 1e-9)
+
+
+def test_without_a_fresh_measurement_there_is_no_bar():
+    answer = made(policy_of(), bars=0, rounds=1).draw(
+        counts_of(made(policy_of()), [60, 2, 1, 50]), Fraction(1), InsecureSeededRandomness(0)
+    )
+    for asked in (answer.half_widths, answer.intervals, answer.most_rmse):
+        with pytest.raises(UnsupportedCombination, match="no bar"):
+            asked()
 
 
 @pytest.mark.long
@@ -457,6 +504,7 @@ def test_what_is_written_has_labels_bars_and_costs(bars):
     assert first["values"] == answer.tables[0].tolist()
     for place, one in enumerate(written["tables"]):
         assert one["half_widths"] == (answer.half_widths(0.95)[place].tolist() if bars else "no bar")
+        assert one.get("most_rmse") == (answer.most_rmse(0.95)[place] if bars else None)
     assert written["level"] == 0.95
     found = dict.fromkeys(("sex", "presence"), Fraction(0))  # two that come or go are nearer than two of unlike wards
     for step in (*written["measured"], *written["fresh"]):

@@ -10,7 +10,7 @@ import math
 import shutil
 import sqlite3
 from contextlib import closing
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from dxgeom.planner.instalments import telling
 from dxgeom.planner.instalments.instalment import stored_instalment
 from dxgeom.planner.instalments.keys import make_key, read_keys, with_new_key
 from dxgeom.planner.instalments.schedule import schedule_of
-from dxgeom.planner.instalments.sealing import opened
+from dxgeom.planner.instalments.sealing import PeriodSeal, opened
 from dxgeom.planner.instalments.telling import answers_of, seal_again
 
 cryptography = pytest.importorskip("cryptography")
@@ -375,6 +375,62 @@ def test_plans_that_are_not_told_so_are_refused_by_name(
     assert not Path(ledger).exists()
 
 
+PEOPLE = """
+policy: visits
+privacy: concentrated
+universe: {{attributes: {{ward: [a, b]}}}}
+time: {{column: day, from: 2026-01-01, to: 2026-03-31, every: month}}
+people: {people}
+rules:
+  - {{presence: true, epsilon: 1}}
+  - {{change: ward, epsilon: 1}}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mechanism", ["gaussian", "toeplitz-gaussian"])
+def test_people_who_count_once_in_each_period_are_released_so(mechanism: str, ledger: str, key: Path) -> None:
+    """Sums are in shares of a person, and so is the noise: all of it is one draw of the plan's."""
+    policy = dx.parse_policy(PEOPLE.format(people="{column: who, count: once, in: period}"))
+    asked = dx.queries_from_dict({"queries": [{"total": "so far"}]}, policy)
+    plan = dx.plan(policy.compile(), asked, mechanism=mechanism)
+    plan.open(ledger, spend=1)
+    whose = ["p", "p", "q", "p", "p", "r", "r", "r"]
+    wards = ["a", "b", "a", "a", "a", "a", "b", "b"]
+    days = [
+        "2026-01-02",
+        "2026-01-31",
+        "2026-01-05",
+        "2026-02-01",
+        "2026-02-02",
+        "2026-03-01",
+        "2026-03-02",
+        "2026-03-03",
+    ]
+    rows = pa.table({"who": whose, "ward": wards, "day": days})
+    periods = schedule_of(plan, "day").periods
+    for place, period in enumerate(periods):
+        later = pa.table({"who": ["q", *whose], "ward": ["b", *wards], "day": ["2026-01-06", *days]})
+        plan.release_period(rows if place < 2 else later, period=period, ledger=ledger, key=key)
+    schedule, window = schedule_of(plan, "day"), window_of(plan, ledger)
+    sealed = [opened(window, one, read_keys(key)) for one in periods]
+    zero = [PeriodSeal(one.secret, tuple(0 for _ in one.sums)) for one in sealed]
+    place = len(periods) - 2  # the last period is what lies after the window
+    told, noise = (answers_of(schedule, place, one[: place + 1], Fraction(1))[-1] for one in (sealed, zero))
+    assert float(told - noise) == pytest.approx(2 + 1 + 1, abs=1e-9)
+    assert abs(float(noise)) < 12 * float(plan.rmse(1)[-1])
+
+
+@pytest.mark.parametrize("people", ["{column: who, count: single}"])
+def test_people_of_a_whole_life_are_refused_by_name(people: str, ledger: str) -> None:
+    policy = dx.parse_policy(PEOPLE.format(people=people))
+    plan = dx.plan(
+        policy.compile(), dx.queries_from_dict({"queries": [{"total": "so far"}]}, policy), mechanism="gaussian"
+    )
+    with pytest.raises(UnsupportedCombination, match="count in each period of the policy's time"):
+        plan.open(ledger, spend=1)
+
+
 def test_noise_is_drawn_in_the_order_of_periods(plan: Any) -> None:
     schedule = schedule_of(plan, "day")
     axes, before = schedule.form.law.body.axes, plan.mechanism.law.body.axes
@@ -505,7 +561,8 @@ def test_an_answer_that_is_none_is_refused(plan: Any, ledger: str, key: Path, te
 
 def test_the_last_day_that_there_is_ends_too(plan: Any) -> None:
     schedule = schedule_of(plan, "day")
-    assert dataclasses.replace(schedule, periods=("9999-12-30", "9999-12-31")).ends(1) == date.max
+    ends = dataclasses.replace(schedule, periods=("9999-12-30", "9999-12-31")).ends(1)
+    assert ends == datetime(9999, 12, 31, tzinfo=UTC)
 
 
 @pytest.mark.long

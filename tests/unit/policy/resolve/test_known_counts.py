@@ -233,3 +233,34 @@ def test_a_count_that_cuts_a_value_is_of_no_classes(where):
 def test_a_count_of_whole_values_is_one_of_classes():
     assert policy("  - {where: 'age >= 60 and not age >= 80', count: 3}\n").informed.classes == 2
     assert policy("  - {where: \"region == 'north'\", count: 3}\n").informed.classes == 2
+
+
+def test_the_numbers_of_an_attribute_called_count_stand_in_records(tmp_path):
+    text = """policy: example
+universe: {attributes: {count: [one, more]}}
+rules:
+  - {change: count, epsilon: 1}
+known:
+  - {totals: count, numbers: n.csv}
+"""
+    (tmp_path / "n.csv").write_text("count,records\none,5\nmore,2\n")
+    assert parse_policy(text, folder=tmp_path).resolved.known.classes.records == 7
+    (tmp_path / "n.csv").write_text("count\none\nmore\n")
+    with pytest.raises(PolicyError, match="records"):
+        parse_policy(text, folder=tmp_path)
+
+
+def test_under_time_a_record_is_protected_and_not_a_person():
+    timed = """policy: example
+universe: {attributes: {region: [north, south]}}
+time: {column: day, from: 2027-03-01, to: 2027-03-14, every: week}
+rules:
+  - {presence: true, epsilon: 1}
+  - {change: region, epsilon: 1}
+  - {change: day, epsilon: 1}
+known:
+  - totals: region
+"""
+    assert "unsure of one record and one more" in parse_policy(timed).informed.sentences
+    assert "all records separately" in parse_policy(timed).informed.sentences
+    assert "unsure of one person and one more" in policy("  - totals: region\n").informed.sentences

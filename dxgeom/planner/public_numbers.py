@@ -1,0 +1,146 @@
+"""What public numbers save plans of counts and sums, and what these say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dxgeom.mechanisms.linear.sensitivity import Sensitivity, on_records_of, sensitivity_of
+from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.universe.public_counts import NONE
+from dxgeom.universe.public_shares import PublicNumbers, PublicPart, Shares, less_public
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.counts import Counts
+
+if TYPE_CHECKING:
+    from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+    from dxgeom.planner.plan import Plan
+
+EXACT: Final = "exact, public"
+"""What is said of an answer that public numbers imply."""
+NOT_COMPARED: Final = (
+    "public numbers are the policy's and never compared with the data: where they are wrong, answers are, beyond their "
+    "error bars"
+)
+MOST_ANSWERS: Final = 320
+"""Of more answers noise is sought in parts that they share, and public numbers are not used."""
+_NAMED: Final = 3
+
+
+def numbers_of(metric: VerifiedMetric) -> PublicNumbers | None:
+    """The public numbers of the policy that a metric came from; None where it states none, or its counts alone."""
+    known, universe = metric.known, metric.universe
+    if known is None or universe is None or all(one.numbers is None for one in known.counts):
+        return None
+    return PublicNumbers(known, universe)
+
+
+def fits_of(metric: VerifiedMetric, queries: LinearQueries) -> list[Shares | None]:
+    """What may be taken away of each query, in one way or several; None for nothing of any, and only where nothing
+    else is to be had."""
+    numbers = numbers_of(metric)
+    if numbers is None or queries.count > MOST_ANSWERS:
+        return [None]
+    from dxgeom.mechanisms.linear.public_centres import public_fits  # and a solver with it
+
+    return [*public_fits(on_records_of(metric, queries), numbers, queries)] or [None]
+
+
+def follow_from_known(metric: VerifiedMetric, queries: LinearQueries) -> bool:
+    """Whether all answers follow from counts that the policy lists as public, with or without their numbers."""
+    known, universe = metric.known, metric.universe
+    if known is None or universe is None:
+        return False
+    from dxgeom.mechanisms.linear.public_centres import projection  # and a solver with it
+
+    counts = tuple(one if one.numbers is not None else replace(one, numbers=(0,) * one.sets) for one in known.counts)
+    return all(projection(metric, PublicNumbers(replace(known, counts=counts), universe), queries).implied)
+
+
+def everybody_is_counted(metric: VerifiedMetric) -> bool:
+    """Whether the number of all records follows from counts that the policy lists as public."""
+    known = metric.known
+    return known is not None and any(bool(np.all(one.cells != NONE)) for one in known.counts)
+
+
+def helped(metric: VerifiedMetric, queries: Counts) -> bool:
+    """Whether public numbers say something of counts in another form, of which there are few."""
+    if numbers_of(metric) is None or queries.count > MOST_ANSWERS:
+        return False
+    return fits_of(metric, queries.listed) != [None]
+
+
+def sensitivity_less_public(
+    metric: VerifiedMetric, queries: LinearQueries, shares: Shares | None
+) -> tuple[Sensitivity, LinearQueries]:
+    """The sensitivity of what is asked of the data, and that. Raises: as :func:`sensitivity_of`, ``less_public``."""
+    numbers = numbers_of(metric)
+    if shares is None or numbers is None:
+        return sensitivity_of(metric, queries), queries
+    answered, part = less_public(numbers, queries, shares)
+    return sensitivity_of(metric, answered, part), answered
+
+
+def public_part(mechanism: AdditiveMechanism) -> PublicPart | None:
+    """What public numbers say of a mechanism's answers."""
+    return mechanism.sensitivity.queries.public
+
+
+def public_sentences(mechanism: AdditiveMechanism) -> list[str]:
+    """What public numbers are to the answers, for a reader; nothing where they are none."""
+    part = public_part(mechanism)
+    if part is None:
+        return []
+    names = mechanism.sensitivity.queries.names
+    whole, partly = np.flatnonzero(part.implied), np.flatnonzero(part.helped & ~part.implied)
+    said = []
+    if whole.size:
+        said.append(
+            f"{_listed(names, whole.tolist())} follow{'s' if whole.size == 1 else ''} from the policy's public "
+            f"numbers: {EXACT}, nothing is asked of the data for {'it' if whole.size == 1 else 'them'}"
+        )
+    if partly.size:
+        said.append(
+            f"public numbers are part of {_listed(names, partly.tolist())}: only the rest is asked of the data, and "
+            "has the noise"
+        )
+    return [*said, NOT_COMPARED]
+
+
+def unused_in_words(plan: Plan) -> list[str]:
+    """That a plan makes no use of the policy's public numbers, where it has any; else nothing."""
+    if numbers_of(plan.metric) is None or any(_uses(one) for one in _inside(plan)):
+        return []
+    return [
+        "The policy's public numbers are not used here: they save noise on counts and sums that they have attributes "
+        f"in common with, up to {MOST_ANSWERS} answers."
+    ]
+
+
+def _inside(plan: Plan) -> Iterator[Plan]:
+    parts = plan.kind.inside(plan)
+    for part in parts:
+        yield from _inside(part)
+    if not parts:
+        yield plan
+
+
+def _uses(plan: Plan) -> bool:
+    return plan.answers_a_list and public_part(plan.mechanism) is not None
+
+
+def public_words(mechanism: AdditiveMechanism) -> list[dict[str, Any]]:
+    """What JSON says of each answer: whether public numbers are all of it, or a part, where they are of any."""
+    part = public_part(mechanism)
+    if part is None:
+        return [{}] * len(mechanism.sensitivity.queries.names)
+    each = zip(part.helped.tolist(), part.implied.tolist(), strict=True)
+    return [{"public": EXACT if implied else "in part" if helped else None} for helped, implied in each]
+
+
+def _listed(names: Sequence[str], places: list[int]) -> str:
+    named = ", ".join(f"'{names[place]}'" for place in places[:_NAMED])
+    return named if len(places) <= _NAMED else f"{named} and {len(places) - _NAMED:,} more answers"

@@ -1,0 +1,160 @@
+"""The studio's server: this computer only, with a token; a page, its scripts, and questions in JSON."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from functools import cached_property
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any, Final, final
+
+from dxgeom.errors import DxgeomError
+from dxgeom.studio.session import Studio
+
+LOOPBACK: Final = "127.0.0.1"
+TOKEN: Final = "X-Studio-Token"  # noqa: S105 - the name of a header
+_MOST_BYTES: Final = 1 << 22
+_SECONDS: Final = 30
+_KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+PAGES: Final = {
+    "/": ("dxgeom.studio", "studio.html"),
+    "/page.css": ("dxgeom.document", "page.css"),
+    "/studio.css": ("dxgeom.studio", "studio.css"),
+    **{f"/{name}.js": ("dxgeom.studio", f"{name}.js") for name in ("studio", "talk", "promises", "editor", "compare")},
+}
+"""Everything that the page is made of, by its path; no other file is ever sent."""
+_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+@final
+class StudioServer(ThreadingHTTPServer):
+    """Serves one studio on the loopback.
+
+    Guarantee: what is answered to a question goes only to who knows the ``token``, and whose request names this host
+    and comes from this page. The page itself holds nothing of the policy.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, studio: Studio, port: int = 0, token: str | None = None) -> None:
+        """``port`` 0: any that is free. Raises: OSError for one that is not."""
+        self.studio = studio
+        self.token = token or secrets.token_urlsafe(24)
+        super().__init__((LOOPBACK, port), StudioRequest)
+
+    @property
+    def address(self) -> str:
+        """Where the page is; the token stands behind '#', which browsers send to nobody."""
+        return f"http://{LOOPBACK}:{self.server_port}/#{self.token}"
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """How a request may call this host: a name that leads here by somebody else's doing is not among them."""
+        return frozenset(f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost"))
+
+
+@final
+class StudioRequest(BaseHTTPRequestHandler):
+    """One request: a page by its path, or a question by its name."""
+
+    server: StudioServer
+    timeout = _SECONDS
+    server_version, sys_version = "studio", ""
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """A part of the page."""
+        if not self._from_here():
+            return
+        found = PAGES.get(self.path)
+        if found is None:
+            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is no such page"})
+            return
+        room, name = found
+        self._send(HTTPStatus.OK, _KINDS[name.rsplit(".", 1)[1]], files(room).joinpath(name).read_bytes())
+
+    def do_POST(self) -> None:
+        """A question."""
+        if not self._from_here() or not self._known():
+            return
+        body = self._body()
+        if body is None:
+            return
+        question = self.path.removeprefix("/ask/")
+        if question not in self.server.studio.questions:
+            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is no such question"})
+            return
+        try:
+            answer = self.server.studio.ask(question, body)
+        except DxgeomError as error:
+            self._answer(HTTPStatus.UNPROCESSABLE_ENTITY, {"error": str(error)})
+        else:
+            self._answer(HTTPStatus.OK, answer)
+
+    def _from_here(self) -> bool:
+        """Whether the request names this host, and is of no other page."""
+        origin = self.headers.get("Origin")
+        here = {f"http://{name}" for name in self.server.hosts}
+        if self.headers.get("Host") in self.server.hosts and (origin is None or origin in here):
+            return True
+        self._refuse(HTTPStatus.FORBIDDEN, "this page is for this computer only")
+        return False
+
+    def _known(self) -> bool:
+        """Whether the request has the token; how long that takes says nothing about it."""
+        given = self.headers.get(TOKEN, "").encode("latin-1", "replace")
+        if self.headers.get("Origin") is not None and hmac.compare_digest(given, self.server.token.encode("ascii")):
+            return True
+        self._refuse(HTTPStatus.FORBIDDEN, "open the address that 'dxgeom studio' showed")
+        return False
+
+    def _body(self) -> dict[str, Any] | None:
+        """The question's content; None where it is none, which is then answered."""
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > _MOST_BYTES:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a question has at most {_MOST_BYTES:,} bytes")
+            return None
+        try:
+            found = json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or self.headers.get_content_type() != "application/json":
+            self._answer(HTTPStatus.BAD_REQUEST, {"error": "a question is an object in JSON"})
+            return None
+        return found
+
+    def _refuse(self, status: HTTPStatus, message: str) -> None:
+        """An answer after which the connection ends: what else was sent is not read."""
+        self.close_connection = True
+        self._answer(status, {"error": message})
+
+    def _answer(self, status: HTTPStatus, content: Mapping[str, Any]) -> None:
+        self._send(status, "application/json", json.dumps(content, ensure_ascii=False).encode("utf-8", "replace"))
+
+    def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *words: Any) -> None:
+        """Nothing: a terminal shows the address only."""

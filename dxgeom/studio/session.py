@@ -1,0 +1,166 @@
+"""What the page of the studio asks, and what it is answered: one policy, its draft, and the policy before."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, final
+
+from dxgeom.document.page import html_of
+from dxgeom.errors import DataError, UnsupportedCombination, file_errors
+from dxgeom.policy.source.text import MAX_BYTES, FolderOnDisk, plain_lines
+from dxgeom.studio.comparing import compared, reasons
+from dxgeom.studio.draft import TriedPolicy, cards, draft_of, lever_state, mistakes_of
+
+Answer = dict[str, Any]
+_ANOTHER: Final = "The draft was changed in another window; it is shown as it is now."
+
+
+@final
+class Studio:
+    """One policy file that is tried out.
+
+    The draft lives here and nowhere else until it is saved. ``before``: what changes are measured against, which is
+    the file as it was at the start, or a draft that was taken in its place. Every question is answered one at a time.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Raises: DataError where the file cannot be read."""
+        self.path = Path(path)
+        self._kept = self._on_disk()
+        self.draft = draft_of(self._text(self._kept), str(self.path), FolderOnDisk(self.path.parent))
+        self.before = self.settled = self.draft
+        self.revision = 0
+        self._lock = Lock()
+        self.questions: Mapping[str, Callable[[Answer], Answer]] = {
+            "state": self._as_it_is,
+            "move": partial(self._changed, self._moved),
+            "edit": partial(self._changed, self._edited),
+            "settle": self._settled,
+            "reason": self._reason,
+            "rebase": self._rebased,
+            "save": self._saved,
+        }
+
+    @property
+    def saved(self) -> bool:
+        """Whether the file holds the draft."""
+        return self.draft.content == self._text(self._kept)
+
+    def ask(self, question: str, asked: Answer) -> Answer:
+        """The answer to a question of the page. Raises: KeyError for no question; DxgeomError for what is refused."""
+        return self.questions[question](asked)
+
+    def _on_disk(self) -> bytes:
+        with file_errors(self.path, "read"):
+            content = self.path.read_bytes()
+        if len(content) > MAX_BYTES:
+            raise DataError(f"'{self.path}' has {len(content):,} bytes; at most {MAX_BYTES:,} are read")
+        return content
+
+    def _text(self, content: bytes) -> str:
+        try:
+            return plain_lines(content.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise DataError(f"'{self.path}' is not UTF-8 text: save it as UTF-8 first") from error
+
+    def _as_it_is(self, asked: Answer) -> Answer:
+        with self._lock:
+            return self._state()
+
+    def _state(self, note: str = "") -> Answer:
+        draft, policy = self.draft, self.draft.policy
+        budget = [] if policy is None else [lever_state(one, policy) for one in draft.levers if one.rule is None]
+        return {
+            "revision": self.revision,
+            "note": note,
+            "file": self.path.name,
+            "text": draft.content,
+            "title": "" if policy is None else policy.title,
+            "about": "" if policy is None else policy.about,
+            "privacy": "" if policy is None else policy.privacy,
+            "fingerprint": "" if policy is None else policy.fingerprint,
+            "saved": self.saved,
+            "mistakes": mistakes_of(draft),
+            "budget": budget,
+            "rules": cards(draft, self.settled),
+        }
+
+    def _changed(self, change: Callable[[Answer], TriedPolicy], asked: Answer) -> Answer:
+        """The state after a change, which is made only to the draft that the page has seen."""
+        with self._lock:
+            if asked.get("revision") != self.revision:
+                return self._state(_ANOTHER)
+            self.draft = change(asked)
+            self.revision += 1
+            return self._state()
+
+    def _moved(self, asked: Answer) -> TriedPolicy:
+        name, value = word(asked, "lever"), word(asked, "value")
+        lever = next((one for one in self.draft.levers if one.name == name), None)
+        if lever is None:
+            raise UnsupportedCombination(f"the policy has no number {name!r} that could be moved")
+        return self.draft.with_text(lever.moved(self.draft.content, value))
+
+    def _edited(self, asked: Answer) -> TriedPolicy:
+        draft = self.draft.with_text(plain_lines(word(asked, "text")))
+        if draft.policy is not None:
+            self.settled = draft
+        return draft
+
+    def _settled(self, asked: Answer) -> Answer:
+        """What takes longer than a move may: examples chosen anew, what to decide, and what changed."""
+        draft, before = self.draft, self.before
+        found = {"notices": html_of(draft.notices), "compared": compared(before, draft)}
+        if draft.policy is not None and draft.examples is not None:  # which takes its time, and not that of a move
+            with self._lock:
+                self.settled = draft if self.draft is draft else self.settled
+        return {**self._as_it_is(asked), **found}
+
+    def _reason(self, asked: Answer) -> Answer:
+        return reasons(
+            self.before, self.draft, word(asked, "attribute"), number(asked, "first"), number(asked, "second")
+        )
+
+    def _rebased(self, asked: Answer) -> Answer:
+        """From now on changes are measured against the present draft."""
+        if self.draft.policy is None:
+            raise UnsupportedCombination("the policy has mistakes: mend them before you compare with it")
+        self.before = self.draft
+        return self._settled(asked)
+
+    def _saved(self, asked: Answer) -> Answer:
+        """The draft written to the file it came from, and to no other, unless somebody else changed it meanwhile."""
+        with self._lock:
+            if asked.get("revision") != self.revision:
+                return self._state(_ANOTHER)
+            if self._on_disk() != self._kept:
+                raise UnsupportedCombination(
+                    f"'{self.path.name}' was changed by another program and is not overwritten: copy the text "
+                    "from here, and start the studio anew"
+                )
+            ending = "\r\n" if b"\r\n" in self._kept else "\n"
+            content = self.draft.content.replace("\n", ending).encode("utf-8")
+            with file_errors(self.path, "written"):
+                self.path.write_bytes(content)
+            self._kept = content
+            return self._state("Saved.")
+
+
+def word(asked: Answer, key: str) -> str:
+    """A text of a question. Raises: UnsupportedCombination."""
+    found = asked.get(key)
+    if not isinstance(found, str) or len(found) > MAX_BYTES:
+        raise UnsupportedCombination(f"the question lacks {key!r}, a text")
+    return found
+
+
+def number(asked: Answer, key: str) -> int:
+    """A whole number of a question. Raises: UnsupportedCombination."""
+    found = asked.get(key)
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise UnsupportedCombination(f"the question lacks {key!r}, a whole number")
+    return found

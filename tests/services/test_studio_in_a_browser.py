@@ -1,0 +1,225 @@
+"""The studio in a real browser, with a real mouse and with the keyboard alone: every control changes what it says."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from importlib.util import find_spec
+
+import pytest
+from reference.project import POLICIES
+from services.browser import Browser
+from services.detectors import CONTRAST, LAYOUT
+
+import dxgeom as dx
+from dxgeom.studio.server import StudioServer
+from dxgeom.studio.session import Studio
+
+if find_spec("selenium") is not None:  # without it all tests here are skipped
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
+
+pytestmark = pytest.mark.service("browser")
+SECONDS = 30
+
+
+@pytest.fixture(scope="module")
+def browser():
+    one = Browser()
+    yield one
+    one.close()
+
+
+class Shown:
+    """A studio of an example, shown."""
+
+    def __init__(self, browser, folder, name, **how):
+        self.folder = shutil.copytree(POLICIES / name, folder / name)
+        self.studio = Studio(self.folder / "policy.yaml")
+        self.server = StudioServer(self.studio)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.browser, self.driver = browser, browser.driver
+        browser.visit("about:blank")
+        browser.visit(self.server.address, **how)
+        self.until(lambda: self.text("#saved"))
+        self.until(lambda: self.found("#promises .lever"))
+
+    def found(self, css):
+        return self.driver.find_elements(By.CSS_SELECTOR, css)
+
+    def one(self, css):
+        return self.until(lambda: next(iter(self.found(css)), None))
+
+    def text(self, css):
+        return self.driver.execute_script(
+            "const one = document.querySelector(arguments[0]); return one ? one.textContent : ''", css
+        )
+
+    def until(self, true):
+        return WebDriverWait(self.driver, SECONDS).until(lambda _: true())
+
+    def tab(self, name):
+        self.one(f"#tab-{name}").click()
+        self.until(lambda: self.one(f"#{name}").is_displayed())
+
+    def lever(self, name):
+        return self.until(lambda: next(iter(self.driver.find_elements(By.ID, name)), None))
+
+    def said(self, name):
+        return self.driver.execute_script(
+            "return document.querySelector('output[for=\"' + arguments[0] + '\"]').textContent", name
+        )
+
+    def settled(self):
+        self.until(lambda: self.driver.execute_script("return document.body.dataset.settled === 'yes'"))
+
+    def sound(self):
+        """Nothing was said to the console, nothing asked of another host, nobody is kept out."""
+        assert self.browser.messages() == []
+        here = f"http://127.0.0.1:{self.server.server_port}/"
+        asked = [one for one in self.browser.requests() if not one.startswith(("data:", "about:"))]
+        assert [one for one in asked if not one.startswith(here)] == []
+        assert self.browser.grave_faults() == []
+        assert self.browser.ask(LAYOUT) == []
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def shown(browser, tmp_path):
+    opened = []
+
+    def show(name="clinic", **how):
+        opened.append(Shown(browser, tmp_path, name, **how))
+        return opened[-1]
+
+    yield show
+    for one in opened:
+        browser.driver.execute_script("window.onbeforeunload = null")
+        one.close()
+
+
+def test_a_slider_drawn_by_the_mouse_changes_odds_guesses_pairs_file_and_what_changed(shown):
+    page = shown()
+    name = "rules/0/epsilon"
+    before, pairs = page.said(name), page.text("#promises .card table")
+    assert before.startswith("odds at most 1.11 to 1 · 525 of 1,000")
+    slider = page.lever(name)
+    ActionChains(page.driver).click_and_hold(slider).move_by_offset(160, 0).release().perform()
+    page.until(lambda: page.said(name) != before)
+    page.settled()
+    assert page.text("#promises .card table") != pairs
+    assert "not saved" in page.text("#saved")
+    value = page.studio.draft.levers[0].value
+    assert float(value) > 0.1 and f"epsilon: {value}" in page.one("textarea").get_attribute("value")
+    page.tab("compare")
+    assert "hidden less well" in page.text("#compare [role=status]")
+    page.one("#compare tbody button").click()
+    page.until(lambda: page.found("#compare .reason .steps li"))
+    assert "Before" in page.text("#compare .reason")
+    page.one("#compare .reason .steps button").click()
+    page.until(lambda: page.one("#file").is_displayed())
+    selected = (
+        "const one = document.querySelector('textarea'); return one.value.slice(one.selectionStart, one.selectionEnd)"
+    )
+    assert "native" in page.browser.ask(selected)
+    page.sound()
+
+
+def test_the_budget_moves_every_promise(shown):
+    page = shown()
+    before = page.said("rules/1/epsilon")
+    slider = page.lever("budget")
+    ActionChains(page.driver).click_and_hold(slider).move_by_offset(90, 0).release().perform()
+    page.until(lambda: page.said("rules/1/epsilon") != before)
+
+
+def test_the_keyboard_alone_moves_undoes_mends_and_saves(shown):
+    page = shown()
+    driver = page.driver
+    keys = lambda *some: ActionChains(driver).send_keys(*some).perform()  # noqa: E731
+
+    def focused(css, most=40):
+        for _ in range(most):
+            if driver.execute_script("return document.activeElement.matches(arguments[0])", css):
+                return
+            keys(Keys.TAB)
+        raise AssertionError(f"the keyboard does not reach {css}")
+
+    driver.execute_script("document.activeElement.blur()")
+    focused("[role=tab]")
+    keys(Keys.ARROW_RIGHT)
+    assert driver.execute_script("return document.activeElement.id") != "tab-promises"
+    keys(Keys.HOME)
+    focused("input[type=range]")
+    before = page.said("rules/0/epsilon")
+    keys(Keys.ARROW_RIGHT)
+    page.until(lambda: page.said("rules/0/epsilon") != before)
+    page.settled()
+    driver.execute_script("document.activeElement.blur(); scrollTo(0, 0); document.getElementById('title').focus()")
+    driver.execute_script("document.getElementById('undo').focus()")
+    keys(Keys.ENTER)
+    page.until(lambda: page.said("rules/0/epsilon") == before)
+    page.settled()
+    driver.execute_script("document.getElementById('tab-promises').focus()")
+    keys(Keys.END)
+    page.until(lambda: driver.execute_script("return document.activeElement.getAttribute('aria-selected')") == "true")
+    page.tab("file")
+    driver.execute_script("document.querySelector('textarea').focus()")
+    ActionChains(driver).key_down(Keys.CONTROL).send_keys(Keys.END).key_up(Keys.CONTROL).perform()
+    keys("\nrulez: 1")
+    page.until(lambda: page.found("#file .mistakes li"))
+    assert "DX105" in page.text("#file .mistakes") and page.found("#file .gutter .wrong")
+    assert page.text("#file pre mark") == "rulez"
+    keys(*[Keys.BACKSPACE] * 9)
+    page.until(lambda: not page.found("#file .mistakes li"))
+    keys("# checked")
+    page.until(lambda: "not saved" in page.text("#saved"))
+    page.settled()
+    driver.execute_script("document.getElementById('save').focus()")
+    keys(Keys.SPACE)
+    page.until(lambda: "as saved" in page.text("#saved"))
+    assert (page.folder / "policy.yaml").read_text().rstrip().endswith("# checked")
+    dx.load_policy(page.folder / "policy.yaml")
+
+
+def test_a_mistake_leads_to_its_place(shown):
+    page = shown()
+    page.tab("file")
+    area = page.one("textarea")
+    text = area.get_attribute("value").replace("epsilon: 0.1", "epsilon: lots")
+    page.driver.execute_script(
+        "const one = document.querySelector('textarea'); one.value = arguments[0]; "
+        "one.dispatchEvent(new Event('input'))",
+        text,
+    )
+    page.until(lambda: page.found("#file .mistakes li button"))
+    page.one("#file .mistakes li button").click()
+    selected = (
+        "const one = document.querySelector('textarea'); return one.value.slice(one.selectionStart, one.selectionEnd)"
+    )
+    assert page.browser.ask(selected) == "lots"
+    page.tab("promises")
+    assert "busy" in page.one("#promises").get_attribute("class")
+
+
+@pytest.mark.parametrize("how", [{}, {"dark": True}, {"width": 390}])
+def test_every_part_is_sound(shown, how):
+    page = shown("hospital-stays", **how)
+    page.settled()
+    for tab in [one.get_attribute("id").removeprefix("tab-") for one in page.found("[role=tab]")]:
+        page.tab(tab)
+        page.sound()
+        assert page.browser.ask(CONTRAST) == []
+        assert page.browser.ask("return document.documentElement.scrollWidth") <= how.get("width", 1000)
+
+
+def test_without_the_token_the_page_says_what_to_do(browser, shown):
+    page = shown()
+    browser.visit("about:blank")
+    browser.visit(page.server.address.split("#")[0].replace("127.0.0.1", "localhost"))
+    page.until(lambda: "dxgeom studio" in page.text("#note"))

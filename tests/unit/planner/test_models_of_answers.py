@@ -1,0 +1,132 @@
+"""Released answers explained by one model, at no cost: whole tables by a histogram, boxes along a line, which rise."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.optimize  # noqa: F401 (loaded before a test is timed)
+
+import dxgeom as dx
+from dxgeom.errors import UnsupportedCombination
+from dxgeom.planner.estimates.projection import order_of_boxes, rising
+
+WORDS = {"a": ["1", "2", "3", "4"], "b": ["1", "2", "3"], "c": ["1", "2"]}
+
+
+def policy_of(*rules, attributes=WORDS):
+    said = {"policy": "p", "universe": {"attributes": attributes}, "budget": "10", "rules": [*rules]}
+    return dx.Policy.from_dict(said)
+
+
+def released(policy, records=40, spend="1/2"):
+    pairs = [list(one) for one in itertools.combinations(WORDS, 2)]
+    return dx.plan(policy.compile(), dx.universe.MarginalQueries.of(policy.universe, pairs)).rehearse(
+        spend=spend, records=records
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("presence", [False, True])
+def test_one_histogram_explains_all_tables(presence):
+    rules = [{"change": one, "epsilon": "0.5"} for one in WORDS]
+    rules += [{"presence": "true", "epsilon": "0.5"}] if presence else []
+    release = released(policy_of(*rules))
+    found = release.estimate("model")
+    assert min(one.min() for one in found.tables) >= 0
+    sums = [one.sum() for one in found.tables]
+    assert sums == pytest.approx([sums[0] if presence else 40.0] * 3)
+    assert found.total == (None if presence else 40.0)
+    of_a = [found.table("a, b").sum(axis=1), found.table("a, c").sum(axis=1)]
+    assert of_a[0] == pytest.approx(of_a[1])
+    assert "no error is promised" in " ".join(found.done)
+    written = json.loads(found.to_json())
+    assert written["errors"] is None
+    assert written["tables"][0]["cells"] == found.tables[0].ravel().tolist()
+    assert release.estimate("model").tables[0].tolist() == found.tables[0].tolist()
+
+
+@pytest.mark.long
+def test_where_noise_is_little_the_model_is_what_was_released():
+    policy = policy_of(*({"change": one, "epsilon": "1000"} for one in WORDS))
+    release = released(policy, records=5000, spend="1")
+    found = release.estimate("model")
+    for name in found.names:
+        assert found.table(name) == pytest.approx(found.released.table(name), abs=2)
+
+
+@pytest.mark.long
+def test_a_table_without_noise_is_met_nearly():
+    said = {"policy": "p", "universe": {"attributes": WORDS}, "budget": "10", "unconnected": "allow"}
+    policy = dx.Policy.from_dict({**said, "rules": [{"change": one, "epsilon": "0.5"} for one in ("a", "b")]})
+    queries = dx.universe.MarginalQueries.of(policy.universe, [["a", "b"], ["c"], ["a", "c"]])
+    release = dx.plan(policy.compile(), queries).rehearse(spend="1/2", records=40)
+    found = release.estimate("model")
+    assert found.table("c") == pytest.approx(found.released.table("c"), abs=0.5)
+
+
+@pytest.mark.long
+def test_boxes_along_a_line_rise_and_are_not_further_in_all():
+    policy = policy_of({"change": "a", "epsilon": "0.1"}, attributes={"a": [str(one) for one in range(30)]})
+    queries = dx.universe.BoxQueries.prefixes(policy.universe, "a")
+    release = dx.plan(policy.compile(), queries).rehearse(spend="1/2", records=50)
+    found = release.estimate("model")
+    assert np.all(np.diff(found.values) >= 0)
+    assert found.values.min() >= 0
+    assert found.values.max() <= 50
+    weights = 1 / np.maximum(found.released.rmse, found.released.rmse.max() / 1e6) ** 2
+    for truth in (np.linspace(0, 50, 30), np.full(30, 50.0), np.append(np.zeros(29), 50.0)):
+        before, after = (weights @ (one - truth) ** 2 for one in (found.released.values, found.values))
+        assert after <= before
+
+
+def test_rising_is_the_nearest_beside_all_that_rise():
+    """Of three values between 0 and 4 in halves, by trying all that rise."""
+    generator = np.random.default_rng(4)
+    grid = [np.array(one) for one in itertools.combinations_with_replacement(np.arange(0, 4.5, 0.5), 3)]
+    for _ in range(20):
+        values, errors = generator.normal(2, 2, 3), generator.uniform(0.5, 2, 3)
+        found = rising(values, errors, 4.0)
+        least = min(np.sum(((one - values) / errors) ** 2) for one in grid)
+        assert np.sum(((found - values) / errors) ** 2) <= least + 1e-9
+        assert np.all(np.diff(found) >= 0)
+        assert 0 <= found.min() <= found.max() <= 4
+
+
+def test_boxes_that_do_not_lie_in_each_other_have_no_order():
+    assert order_of_boxes(np.array([[0, 0], [1, 0], [1, 1]]), np.array([[5, 5], [5, 5], [4, 5]])).tolist() == [2, 1, 0]
+    with pytest.raises(UnsupportedCombination, match="lies in the next"):
+        order_of_boxes(np.array([[0], [2]]), np.array([[2], [4]]))
+
+
+@pytest.mark.long
+def test_other_boxes_and_lists_are_refused_before_a_charge():
+    policy = policy_of({"change": "a", "epsilon": "0.5"}, attributes={"a": WORDS["a"]})
+    apart = dx.plan(policy.compile(), dx.universe.BoxQueries.of(policy.universe, [{"a": (0, 2)}, {"a": (2, 4)}]))
+    listed = dx.plan(policy.compile(), dx.LinearQueries.marginals(policy.universe, [["a"]]))
+    for plan in (apart, listed):
+        with pytest.raises(UnsupportedCombination):
+            plan.require_estimate("model")
+
+
+@pytest.mark.long
+def test_what_else_to_ask_for_is_said_where_noise_is_most_of_an_answer():
+    policy = policy_of({"change": "a", "epsilon": "1"}, attributes={"a": WORDS["a"]})
+    queries = dx.universe.MarginalQueries.of(policy.universe, [["a"]], records=10)
+    plan = dx.plan(policy.compile(), queries)
+    worth = plan.estimate_worth(spend=1, records=10)
+    by_hand = 4 * float(plan.mechanism.mean_squares(Fraction(1))[0]) ** 0.5 / 10
+    assert worth.noise_over_records == pytest.approx(by_hand)
+    many, some, few = (plan.estimate_worth(spend=1, records=round(10 * by_hand / one)) for one in (0.2, 0.7, 3))
+    assert many.advice == ()
+    assert len(some.advice) == 1
+    assert "--estimate model" in some.advice[0]
+    assert "'adaptive'" in few.advice[0]
+    assert few.as_dict()["advice"] == [*few.advice]
+    told = "\n".join(plan.kind.lines(plan))
+    assert all(one in told for one in plan.estimate_worth().advice)
+    certain = dx.universe.MarginalQueries.of(policy.universe, [["a"]], records=10, errors=[5])
+    assert dx.plan(policy.compile(), certain).estimate_worth(spend="1/100").advice == ()

@@ -1,0 +1,304 @@
+"""Public numbers in answers: implied ones are exact and free, of others the rest is asked; nothing is ever compared."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import dxgeom as dx
+from dxgeom.audit.plan_audit import audit_plan
+from dxgeom.errors import PlanError, UnsupportedCombination
+from dxgeom.mechanisms.linear.public_centres import projection, public_fits
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.plan_files.text.json_text import digest_of
+from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.public_numbers import numbers_of
+from dxgeom.policy.policy import parse_policy
+from dxgeom.universe.public_counts import PublicCount
+from dxgeom.universe.public_shares import PublicNumbers, less_public
+from dxgeom.universe.queries import LinearQueries
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
+
+
+def policy(folder, known, *, sizes=(3, 3), epsilon=("1", "1"), more="", presence=""):
+    """Attributes a, b, … of so many values; ``known``: for each entry the attributes of its totals."""
+    letters = "abc"[: len(sizes)]
+    rules = "".join(f"  - {{change: {x}, epsilon: {e}}}\n" for x, e in zip(letters, epsilon, strict=True))
+    listed = "".join(
+        f"    {x}: [{', '.join(f'{x}{i}' for i in range(size))}]\n" for x, size in zip(letters, sizes, strict=True)
+    )
+    entries = ""
+    for one, numbers in known:
+        if isinstance(numbers, int):
+            entries += f"  - {{where: {one}, count: {numbers}}}\n"
+            continue
+        name = f"{'_'.join(one)}.csv"
+        cells = itertools.product(*(range(sizes[letters.index(x)]) for x in one))
+        rows = [",".join(f"{x}{i}" for x, i in zip(one, cell, strict=True)) for cell in cells]
+        lines = "\n".join(f"{row},{number}" for row, number in zip(rows, numbers, strict=True))
+        (folder / name).write_text(f"{','.join(one)},count\n{lines}\n")
+        entries += f"  - {{totals: [{', '.join(one)}], numbers: {name}}}\n"
+    text = (
+        f"policy: t\n{more}universe:\n  attributes:\n{listed}rules:\n{rules}{presence}"
+        f"{f'known:{chr(10)}{entries}' if known else ''}"
+    )
+    return parse_policy(text, folder=folder)
+
+
+MARGINS = [(("a",), (2, 3, 1)), (("b",), (1, 3, 2))]
+
+
+def counted(universe, table):
+    """The numbers of a histogram by attribute."""
+    grid = np.array(table[: universe.record_types]).reshape(universe.shape)
+    return [(("a",), tuple(grid.sum(axis=1).tolist())), (("b",), tuple(grid.sum(axis=0).tolist()))]
+
+
+def test_what_is_asked_and_what_is_public_are_what_was_asked_for_every_table_with_these_numbers(tmp_path):
+    generator = random.Random(1)
+    for trial in range(6):
+        presence = "  - {presence: true, epsilon: 1}\n" if trial % 3 == 2 else ""
+        universe = policy(tmp_path, [], sizes=(2, 3), presence=presence).universe
+        table = [generator.randrange(3) for _ in range(6)] + [0] * bool(presence)
+        numbers = counted(universe, table)
+        known = [numbers, numbers[:1], [("b == 'b0' or a == 'a1'", 0), numbers[1]]][trial % 3]
+        if trial % 3 == 2:
+            grid = np.array(table[:6]).reshape(2, 3)
+            known[0] = (known[0][0], int(grid[:, 0].sum() + grid[1, 1:].sum()))
+        metric = policy(tmp_path, known, sizes=(2, 3), presence=presence).compile()
+        rows = [[Fraction(generator.randrange(-3, 4), generator.choice([1, 2, 7])) for _ in range(6)] for _ in range(3)]
+        queries = LinearQueries.from_matrix(["x", "y", "z"], rows, metric.universe)
+        numbered = numbers_of(metric)
+        for shares in public_fits(metric, numbered, queries):
+            answered, part = less_public(numbered, queries, shares)
+            weights = answered.tables.matrix()
+            for place, row in enumerate(rows):
+                asked = sum((one * count for one, count in zip(row, table, strict=False)), Fraction(0))
+                left = answered.units[place] * sum(int(w) * c for w, c in zip(weights[place], table, strict=True))
+                assert left + part.offsets[place] == asked
+
+
+def test_only_what_public_numbers_imply_is_implied(tmp_path):
+    metric = policy(tmp_path, MARGINS).compile()
+    universe, numbers = metric.universe, numbers_of(metric)
+    rows = [
+        [1, 1, 1, 0, 0, 0, 0, 0, 0],
+        [2, 1, 1, 1, 0, 0, 1, 0, 0],  # a0 and b0
+        [1, 1, 1, 1, 1, 1, 1, 1, 1],
+        [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    ]
+    queries = LinearQueries.from_matrix(["a0", "both", "all", "diagonal"], rows, universe)
+    found = projection(metric, numbers, queries)
+    assert found.implied == (True, True, True, False)
+    _, part = less_public(numbers, queries, found.shares)
+    assert part.implied.tolist() == [True, True, True, False]
+    assert part.offsets[:3] == (2, 3, 6)
+
+
+@pytest.mark.long
+def test_counts_of_records_that_are_nobodys_by_the_numbers_are_exactly_zero(tmp_path):
+    metric = policy(tmp_path, [(("a",), (2, 0, 1))]).compile()
+    plan = dx.plan(metric, dx.queries_from_dict({"queries": [{"count": "a == 'a1' and b == 'b0'"}]}, _same(metric)))
+    assert plan.mechanism.law is None
+    assert plan.mechanism.sensitivity.queries.public.implied.all()
+    answer = plan.mechanism.drawn(np.array([0, 0, 0, 5, 0, 0, 0, 0, 0]), Fraction(1), 1, InsecureSeededRandomness(1))
+    assert answer == [(0,)]
+
+
+def _same(metric):
+    return metric.source_text.__self__
+
+
+@pytest.mark.parametrize(
+    ("sizes", "known", "epsilon", "hull", "gaussian"),
+    [
+        ((2, 2), [(("a",), (3, 3)), (("b",), (2, 4))], ("1", "1"), 2, 1),
+        ((3, 3), MARGINS, ("1", "1"), 16 + 2 / 3, 5 + 1 / 3),
+        ((3, 2), [(("a",), (3, 3, 2))], ("1", "1"), 12, 6),
+        ((2, 3), [(("a",), (3, 3))], ("0.2", "1"), 176.61485319517, 68.7285223368),
+    ],
+)
+def test_errors_of_whole_tables_are_those_of_the_projection(tmp_path, sizes, known, epsilon, hull, gaussian):
+    for privacy, expected in (("", hull), ("privacy: concentrated\n", gaussian)):
+        metric = policy(tmp_path, known, sizes=sizes, epsilon=epsilon, more=privacy).compile()
+        queries = LinearQueries.marginals(metric.universe, [["a", "b"]])
+        answered, part = less_public(
+            numbers_of(metric), queries, projection(metric, numbers_of(metric), queries).shares
+        )
+        builder = CandidateBuilder(sensitivity_of(metric, answered, part))
+        made = builder.best_gaussian.mechanism if privacy else builder.hull
+        assert made.ideal_variances.sum() == pytest.approx(expected, rel=1e-4)
+
+
+def test_one_query_changes_by_no_more_than_the_largest_change_of_tables_with_equal_counts(tmp_path):
+    """min over r of max |q′_i − q′_j|/d(i, j) = max {q·z : Az = 0, W(z) ≤ 1}, by two programmes of different kind."""
+    generator = random.Random(3)
+    for trial in range(6):
+        known = [MARGINS, MARGINS[:1], [*MARGINS[1:], ("a == 'a0' and b == 'b1' or a == 'a2'", 2)]][trial % 3]
+        presence = "  - {presence: true, epsilon: 0.7}\n" if trial >= 3 else ""
+        metric = policy(tmp_path, known, epsilon=("1", "0.5"), presence=presence).compile()
+        weights = [[generator.randrange(-4, 5) for _ in range(9)]]
+        queries = LinearQueries.from_matrix(["q"], weights, metric.universe)
+        numbers = numbers_of(metric)
+        fits = public_fits(metric, numbers, queries)
+        answered, part = less_public(numbers, queries, fits[0]) if fits else (queries, None)
+        sensitivity = sensitivity_of(metric, answered, part)
+        found = float(sensitivity.of_each_query[0]) * float(sensitivity.queries.steps[0])
+        assert found == pytest.approx(_largest_change(metric, numbers, weights[0]), rel=1e-7)
+
+
+def _largest_change(metric, numbers, weights):
+    """By flows between records: at most 1 is moved, and counts stay."""
+    size = metric.size
+    row = np.array([*weights, *[0] * (size - 9)], dtype=float)
+    pairs = [*itertools.permutations(range(size), 2)]
+    gains = np.array([row[j] - row[i] for i, j in pairs])
+    costs = np.array([float(metric.distance(i, j)) for i, j in pairs])
+    sets = []
+    for place in range(len(numbers.counts)):
+        labels = numbers.sets_over(place, (0, 1)).ravel()
+        for one in range(numbers.starts[place + 1] - numbers.starts[place]):
+            inside = np.array([*(labels == one), *[False] * (size - 9)], dtype=float)
+            sets.append([inside[j] - inside[i] for i, j in pairs])
+    found = linprog(-gains, A_ub=[costs], b_ub=[1], A_eq=sets, b_eq=[0] * len(sets), method="highs")
+    return -found.fun
+
+
+def test_answers_are_the_same_in_law_whatever_the_data_have_in_the_public_counts(tmp_path):
+    plan, _ = planned(tmp_path)
+    mechanism = plan.mechanism
+    tables = np.array([[2, 0, 0, 0, 3, 0, 0, 0, 1], [0, 1, 1, 1, 1, 1, 1, 0, 0], [6, 0, 0, 0, 0, 0, 0, 0, 0]])
+    drawn = [mechanism.drawn(one, Fraction(1), 1, InsecureSeededRandomness(7))[0] for one in tables]
+    answered = [mechanism.sensitivity.queries.integer_answers(one) for one in tables]
+    steps, offsets = mechanism.sensitivity.queries.steps, mechanism.sensitivity.queries.public.offsets
+    for answer, exact in zip(drawn, answered, strict=True):
+        noise = [
+            (value - offset) / step - whole
+            for value, offset, step, whole in zip(answer, offsets, steps, exact, strict=True)
+        ]
+        assert noise == [
+            (value - offset) / step - whole
+            for value, offset, step, whole in zip(drawn[0], offsets, steps, answered[0], strict=True)
+        ]
+        assert answer[1] == 2  # implied: of the file, whatever the data
+
+
+@pytest.mark.long
+def test_a_release_never_counts_what_is_public(tmp_path, monkeypatch):
+    def never(*_):
+        raise AssertionError("a release looked whether the policy's numbers are those of the data")
+
+    plan, read = planned(tmp_path)
+    monkeypatch.setattr(PublicCount, "counted", never)
+    rows = {"a": ["a0"] * 6, "b": ["b0"] * 6}
+    released = plan.release(_frame(rows), ledger=str(tmp_path / "l.ledger"), spend=1)
+    assert released["two"].exact_value == 2
+    document = released.as_dict()
+    assert [one.get("public") for one in document["answers"]] == ["in part", "exact, public"]
+    assert document["answers"][1]["interval"] == [2.0, 2.0]
+    assert any("never compared" in one["sentence"] for one in document["notes"])
+    assert "exact, public" in released.to_arrow().column("public").to_pylist()
+    assert "exact, public" in str(released)
+    assert "exact, public" in str(plan)
+    assert read.universe is not None
+
+
+def _frame(rows):
+    import pyarrow as pa
+
+    return pa.table(rows)
+
+
+def planned(folder):
+    read = policy(folder, MARGINS)
+    asked = {"queries": [{"name": "one", "count": "a == 'a0' and b == 'b0'"}, {"name": "two", "count": "a == 'a0'"}]}
+    return dx.plan(read.compile(), dx.queries_from_dict(asked, read), mechanism="laplace"), read
+
+
+@pytest.mark.long
+def test_plan_files_keep_what_is_public_and_forgeries_are_refused(tmp_path):
+    plan, read = planned(tmp_path)
+    again = dx.save_plan(plan, tmp_path / "p.json", policy=read)
+    assert again.fingerprint == plan.fingerprint
+    assert audit_plan(again).holds
+    document = json.loads((tmp_path / "p.json").read_text())
+    public = document["mechanism"]["public"]
+    assert public[1]
+    for change in (
+        lambda part: part[1][0].update(share="2"),
+        lambda part: part[0].append({"number": 99, "share": "1"}),
+        lambda part: part.pop(),
+        lambda part: part.__setitem__(1, None),
+    ):
+        forged = json.loads(json.dumps(document))
+        change(forged["mechanism"]["public"])
+        forged.pop("digest")
+        forged["digest"] = digest_of({**forged, "digest": ""})
+        path = tmp_path / "forged.json"
+        path.write_text(json.dumps(forged))
+        with pytest.raises(PlanError) as caught:
+            dx.load_plan(path)
+        assert "mechanism" in str(caught.value)
+
+
+def test_other_numbers_are_another_plan(tmp_path):
+    first, _ = planned(tmp_path)
+    read = policy(tmp_path, [(("a",), (3, 2, 1)), MARGINS[1]])
+    asked = {"queries": [{"name": "one", "count": "a == 'a0' and b == 'b0'"}, {"name": "two", "count": "a == 'a0'"}]}
+    second = dx.plan(read.compile(), dx.queries_from_dict(asked, read), mechanism="laplace")
+    assert first.fingerprint != second.fingerprint
+
+
+def test_counts_without_numbers_change_no_plan(tmp_path):
+    bare = policy(tmp_path, [])
+    listed = parse_policy(f"{bare.to_yaml()}known:\n  - totals: a\n")
+    asked = {"queries": [{"count": "a == 'a0'"}]}
+    plans = [dx.plan(one.compile(), dx.queries_from_dict(asked, one), mechanism="laplace") for one in (bare, listed)]
+    assert plans[0].mechanism.sensitivity.queries.digest == plans[1].mechanism.sensitivity.queries.digest
+    assert plans[1].mechanism.sensitivity.queries.public is None
+
+
+def test_whole_tables_of_few_cells_are_listed_where_public_numbers_help(tmp_path):
+    read = policy(tmp_path, MARGINS[:1], sizes=(3, 3))
+    plan = dx.plan(read.compile(), MarginalQueries.of(read.universe, [["a"]]))
+    assert plan.answers_a_list
+    assert plan.mechanism.law is None
+    assert plan.reason.endswith("public numbers imply all answers, and nothing is asked of the data")
+
+
+def test_changed_queries_and_public_numbers_are_refused_together(tmp_path):
+    read = policy(tmp_path, MARGINS)
+    asked = dx.queries_from_dict({"queries": [{"count": "a == 'a0' and b == 'b0'"}]}, read)
+    with pytest.raises(UnsupportedCombination, match="not changed once more"):
+        dx.plan(read.compile(), asked, mechanism="changed-queries", records=6)
+
+
+def test_numbers_of_counts_that_cross_may_not_contradict_each_other(tmp_path):
+    with pytest.raises(dx.PolicyError) as caught:
+        policy(tmp_path, [(("a", "b"), (1, 0, 0, 1)), (("b", "c"), (1, 1, 0, 0))], sizes=(2, 2, 2), epsilon=("1",) * 3)
+    assert [one.code for one in caught.value.diagnostics] == ["DX197"]
+
+
+def test_public_numbers_of_a_matrix_without_a_universe(tmp_path):
+    metric = policy(tmp_path, MARGINS).compile()
+    plan = dx.plan(metric, LinearQueries.from_matrix(["a0"], [[1, 1, 1, 0, 0, 0, 0, 0, 0]]), mechanism="laplace")
+    assert plan.mechanism.law is None
+    assert isinstance(numbers_of(metric), PublicNumbers)
+
+
+def test_totals_of_an_estimate_that_the_policy_does_not_list_as_public_are_said_to_be_missing_there(tmp_path):
+    read = policy(tmp_path, [])
+    asked = {"queries": [{"name": "cell", "count": "a == 'a0' and b == 'b0'"}, {"name": "row", "count": "a == 'a0'"}]}
+    for known, missing in (("", True), ("known:\n  - totals: b\n", True), ("known:\n  - totals: a\n", False)):
+        one = parse_policy(f"{read.to_yaml()}{known}")
+        plan = dx.plan(one.compile(), dx.queries_from_dict(asked, one), mechanism="laplace")
+        released = plan.release(np.ones(9, dtype=np.int64), ledger=":memory:", spend=1)
+        (said,) = (one for one in released.consistent(totals={"row": 3}).done if "rule out" in one)
+        assert ("'known:'" in said) == missing
