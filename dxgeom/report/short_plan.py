@@ -108,8 +108,8 @@ def _rows(plan: Plan, spend: Fraction, level: float, useless: dict[str, Useless]
     shown = plan.plan
     if shown.answers_a_list:
         widths, biases = shown.half_widths(level, spend), shown.bars(spend).biases
-        said = public_words(shown.queries, shown.mechanism)
-        each = zip(shown.queries.names, widths.tolist(), biases.tolist(), said, strict=True)
+        numbers = public_words(shown.queries, shown.mechanism)
+        each = zip(shown.queries.names, widths.tolist(), biases.tolist(), numbers, strict=True)
         for name, width, bias, public in each:
             bare = EXACT if public.get("public") == EXACT else _bare(width)
             yield _Row(name, bare, width, _note(width, bias, useless.get(name)))
