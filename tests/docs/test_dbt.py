@@ -17,22 +17,19 @@ from dxgeom.ledger.history import read_ledger
 
 PAGE = (GUIDE / "dbt.md").read_text(encoding="utf-8")
 SQL, SCRIPT, MODEL = (re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.M | re.S)[0] for kind in ("sql", "sh", "python"))
-(NIGHTLY,) = re.findall(r"^```sh\n(.*?)^```", (GUIDE / "nightly-job.md").read_text(encoding="utf-8"), re.M | re.S)
 CLINIC = POLICIES / "clinic"
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A folder with policy, queries, a source, and both scripts."""
+    """A folder with policy, queries, a source, and the script."""
     monkeypatch.chdir(tmp_path)
     for name in ("policy.yaml", "queries.yaml"):
         Path(name).write_bytes((CLINIC / name).read_bytes())
     rows = [f"{'MF'[k % 2]},{('Yes', 'No')[k % 3 == 0]},{('above', 'below')[k % 5 == 0]} 18,p{k}" for k in range(60)]
     Path("source.csv").write_text("\n".join(["gender,native,age,name", *rows]) + "\n", encoding="utf-8")
     Path("answers").mkdir()
-    for name, text in (("after-dbt.sh", SCRIPT), ("nightly.sh", NIGHTLY)):
-        Path(name).write_text(text, encoding="utf-8")
-        Path(name).chmod(0o755)
+    Path("after-dbt.sh").write_text(SCRIPT, encoding="utf-8")
     return tmp_path
 
 

@@ -198,12 +198,12 @@ def test_stored_answers_of_other_rows_are_refused(stored):
     [
         ({"c": "0.1"}, "found 'c'"),
         ({"a": "0.1", "b": "0.1"}, "all of them"),
-        ({"a": 1}, "leave some"),
-        ({"a": 0}, "leave some"),
-        ({"a": -1}, "leave some"),
-        ({"a": "much"}, "leave some"),
-        ("a", "leave some"),
-        ({}, "leave some"),
+        ({"a": 1}, "leaves some"),
+        ({"a": 0}, "leaves some"),
+        ({"a": -1}, "leaves some"),
+        ({"a": "much"}, "leaves some"),
+        ("a", "leaves some"),
+        ({}, "leaves some"),
     ],
 )
 def test_what_is_no_rollup_is_refused(rollup, said):
