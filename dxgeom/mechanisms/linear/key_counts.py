@@ -52,6 +52,25 @@ class NoisyKeys:
         """The keys ready for JSON."""
         return {"keys": self.keys.tolist(), "numerators": self.numerators.tolist(), "divisor": str(self.divisor)}
 
+    @classmethod
+    def rising(cls, keys: list[NDArray[np.int64]], numerators: list[NDArray[np.int64]], divisor: int) -> NoisyKeys:
+        """Of parts in any order."""
+        every = np.concatenate(keys)
+        order = np.argsort(every, kind="stable")
+        return cls(every[order], np.concatenate(numerators)[order], divisor)
+
+    def stored(self) -> dict[str, Any]:
+        """As ledgers hold it, without what the mechanism says."""
+        return {"keys": self.keys.tolist(), "counts": self.numerators.tolist()}
+
+    @classmethod
+    def of_stored(cls, stored: Any, many: int, divisor: int) -> NoisyKeys:
+        """What :meth:`stored` wrote. Raises: DataError for other keys than the first ``many``, or other counts."""
+        keys, counts = (np.array(stored[word], dtype=np.int64) for word in ("keys", "counts"))
+        if len(keys) != len(counts) or (len(keys) and not (keys.min() >= 0 and keys.max() < many)):
+            raise DataError("a stored answer of keys has a count for each, and no others than the policy has")
+        return cls(keys, counts, divisor)
+
 
 class _Block(NamedTuple):
     """Keys of one rate: a product of ``members``, places of values. ``scale``: of noise where 1 is spent."""
@@ -268,18 +287,13 @@ class KeyCounts(KeyReader[NoisyKeys]):
             hits = event.among(block.size, randomness, partial(_without_records, places, data.keys))
             keys.append(places.keys(hits.positions))
             counts.append(hits.values)
-        found = np.concatenate(keys)
-        rising = np.argsort(found, kind="stable")
-        return NoisyKeys(found[rising], np.concatenate(counts)[rising], self.shares)
+        return NoisyKeys.rising(keys, counts, self.shares)
 
     def encode_answer(self, answer: NoisyKeys) -> Any:
-        return {"keys": answer.keys.tolist(), "counts": answer.numerators.tolist()}
+        return answer.stored()
 
     def decode_answer(self, stored: Any) -> NoisyKeys:
-        keys, counts = (np.array(stored[word], dtype=np.int64) for word in ("keys", "counts"))
-        if len(keys) != len(counts) or (len(keys) and not (keys.min() >= 0 and keys.max() < self.key_count)):
-            raise DataError("a stored answer of keys has a count for each, and no others than the policy has")
-        return NoisyKeys(keys, counts, self.shares)
+        return NoisyKeys.of_stored(stored, self.key_count, self.shares)
 
     def answer_bytes(self, spend: Fraction) -> int:
         """Of the keys that nobody has; how many others are reported depends on the data, and is not known before."""

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
+from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.readers import CountedKeys, KeyReader
 from dxgeom.mechanisms.linear.key_counts import KeyCounts, NoisyKeys
 from dxgeom.metrics.verification import VerifiedMetric
@@ -151,19 +151,13 @@ class RolledUpKeys(KeyReader[NoisyKeys]):
             rows.append(self._numbered(number, found.keys))
             numbers.append(found.numerators)
             above = found
-        every = np.concatenate(rows)
-        rising = np.argsort(every, kind="stable")
-        return NoisyKeys(every[rising], np.concatenate(numbers)[rising], self.shares)
+        return NoisyKeys.rising(rows, numbers, self.shares)
 
     def encode_answer(self, answer: NoisyKeys) -> Any:
-        return {"keys": answer.keys.tolist(), "counts": answer.numerators.tolist()}
+        return answer.stored()
 
     def decode_answer(self, stored: Any) -> NoisyKeys:
-        rows, counts = (np.array(stored[word], dtype=np.int64) for word in ("keys", "counts"))
-        inside = not len(rows) or (rows.min() >= 0 and rows.max() < math.prod(self.row_shape))
-        if len(rows) != len(counts) or not inside:
-            raise DataError("a stored answer of keys has a count for each, and no others than the policy has")
-        return NoisyKeys(rows, counts, self.shares)
+        return NoisyKeys.of_stored(stored, math.prod(self.row_shape), self.shares)
 
     def answer_bytes(self, spend: Fraction) -> int:
         return 2 * sum(one.counts.answer_bytes(spend * one.share) for one in self.levels)
