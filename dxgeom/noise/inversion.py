@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BEYOND: Final = 1e-10
-"""q, wherever a quantile is looked for."""
+"""q, wherever a quantile is looked for; of smaller chances nothing is said here."""
 MOST_WAVES: Final = 4096
 """Who needs more is better simulated."""
 _STEADY: Final = 7.0
@@ -32,7 +32,8 @@ _OUTWARD: Final = 1 + 1e-9
 def quantile(waves: NDArray[np.float64], rest: float, furthest: float, missed: float) -> float:
     """A t that |X| exceeds with probability ``missed`` at most: *rounded up*, within 3e-10 and ``rest`` of that chance.
 
-    Args: ``waves`` (N,): E[cos(nhX)]; ``rest``: (2/π)·Σ_{n > N} |E[cos(nhX)]|/n at most; ``furthest``: w.
+    Args: ``missed``: ``BEYOND`` at least; ``waves`` (N,): E[cos(nhX)]; ``rest``: (2/π)·Σ_{n > N} |E[cos(nhX)]|/n at
+    most; ``furthest``: w.
     """
     numbers = np.arange(1, len(waves) + 1)
     weights = waves * (2 / math.pi) / numbers

@@ -341,6 +341,8 @@ class GaussianWithJumps(NoiseLaw):
 
     def quantiles_along(self, rows: NDArray[np.float64], missed: float) -> NDArray[np.float64] | None:
         """E[cos(u·a·V)] = e^(−u²v/2)·(1 − r)/(1 − Σ_e ρ_e·cos(u·s_e²·a·x_e)/(1 + (u·a·x_e)²))."""
+        if missed < BEYOND:
+            return None
         used = np.flatnonzero(rows.any(axis=0))
         points, reaches, rates = self._kinds_over(used)
         along, axes = np.abs(rows[:, used] @ points.T), self.gaussian.body.axes

@@ -15,7 +15,7 @@ from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.gaussian import exact_normals, float_normals, pairs_for
-from dxgeom.noise.inversion import quantile_of_laplace
+from dxgeom.noise.inversion import BEYOND, quantile_of_laplace
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, WORD, IdealDraws, exponential_sums, exponentials, legible, sums_of
 from dxgeom.numeric.randomness import Randomness, fair_bits
@@ -101,6 +101,8 @@ class LaplaceNoise(NoiseLaw):
         return np.asarray((rows**2) @ (2 * self.scales**2))
 
     def quantiles_along(self, rows: NDArray[np.float64], missed: float) -> NDArray[np.float64] | None:
+        if missed < BEYOND:
+            return None
         found = []
         for scales in np.abs(rows) * self.scales:
             least = quantile_of_laplace(scales[scales > 0], missed)

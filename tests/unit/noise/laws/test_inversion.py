@@ -14,7 +14,7 @@ from scipy.stats import norm
 from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.noise.composed import LinearImageNoise
 from dxgeom.noise.gaussian import GaussianNoise
-from dxgeom.noise.inversion import quantile, quantile_of_laplace, waves_beside_normal
+from dxgeom.noise.inversion import BEYOND, quantile, quantile_of_laplace, waves_beside_normal
 from dxgeom.noise.jump_shifts import JumpShifts
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.round_laws import LaplaceNoise
@@ -129,3 +129,10 @@ def test_an_image_of_laplace_noise_is_as_its_rows_say():
     assert np.array_equal(found, expected)
     errors = np.abs(law.simulate(1 << 18, np.random.default_rng(3)) @ rows.T)
     assert np.allclose(np.mean(errors > found, axis=0), 0.1, atol=5 * math.sqrt(0.09 / (1 << 18)))
+
+
+@pytest.mark.parametrize("law", [law_with_jumps(), LaplaceNoise(np.array([1.0, 2.0]))])
+def test_of_chances_below_what_is_left_beyond_nothing_is_said(law):
+    rows = np.eye(2)
+    assert law.quantiles_along(rows, BEYOND / 2) is None
+    assert law.quantiles_along(rows, BEYOND) is not None
