@@ -157,6 +157,12 @@ def how_time_is_stated() -> Iterator[str]:
         yield f"policy: p\nabout: b\n{universe}\ntime: {time}, {written}}}\nrules: {rules}\n" + (
             "people: {column: who, count: once, in: period}\n"
         )
+    several = """
+  - {presence: true, published: {at once: 0.5, 7 days: 0.7, ever: 1}}
+  - {any: 30 days, epsilon: 12}
+  - {any: life, epsilon: 60}"""
+    daily = "{column: day, from: 2027-01-01, to: 2027-02-28, every: day}"
+    yield f"policy: p\nabout: b\n{universe}\ntime: {daily}\nrules:{several}\n"
 
 
 def how_public_counts_are_stated() -> Iterator[str]:
