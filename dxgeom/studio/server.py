@@ -103,6 +103,7 @@ class StudioRequest(BaseHTTPRequestHandler):
 
     server: StudioServer
     timeout = _SECONDS
+    disable_nagle_algorithm = True  # an answer has two parts: the second would wait for word that the first came
     server_version, sys_version = "studio", ""
     protocol_version = "HTTP/1.1"
 
