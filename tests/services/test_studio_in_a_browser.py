@@ -12,6 +12,7 @@ from services.browser import Browser
 from services.detectors import CONTRAST, LAYOUT
 
 import dxgeom as dx
+from dxgeom.cli.studio import opened
 from dxgeom.studio.server import StudioServer
 from dxgeom.studio.session import Studio
 
@@ -79,7 +80,7 @@ class Shown:
         """Nothing was said to the console, nothing asked of another host, nobody is kept out."""
         assert self.browser.messages() == []
         here = f"http://127.0.0.1:{self.server.server_port}/"
-        asked = [one for one in self.browser.requests() if not one.startswith(("data:", "about:"))]
+        asked = [one for one in self.browser.requests() if not one.startswith(("data:", "about:", "file:"))]
         assert [one for one in asked if not one.startswith(here)] == []
         assert self.browser.grave_faults() == []
         assert self.browser.ask(LAYOUT) == []
@@ -223,6 +224,16 @@ def test_without_the_token_the_page_says_what_to_do(browser, shown):
     browser.visit("about:blank")
     browser.visit(page.server.address.split("#")[0].replace("127.0.0.1", "localhost"))
     page.until(lambda: "dxgeom studio" in page.text("#note"))
+
+
+def test_a_private_file_leads_to_the_page(browser, shown, monkeypatch):
+    page = shown()
+    browser.visit("about:blank")
+    monkeypatch.setattr("webbrowser.open", browser.driver.get)
+    with opened(page.server.address, browser=True):
+        page.until(lambda: page.found("#promises .lever"))
+    assert browser.driver.current_url == f"http://127.0.0.1:{page.server.server_port}/"
+    page.sound()
 
 
 def test_a_place_of_the_secret_graph_is_picked_dragged_and_lit(shown):
