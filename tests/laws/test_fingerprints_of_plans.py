@@ -151,6 +151,7 @@ TASKED: list[tuple[str, dict[str, Any], Any]] = [
     ("SynthesizeBody.rounds", {"synthesize": {"workload": COUNT}}, 1),
     ("SynthesizeBody.rows", {"synthesize": {"workload": COUNT}}, 5),
     ("SynthesizeBody.estimate", {"synthesize": {"workload": COUNT}}, "mbi"),
+    ("SynthesizeBody.steepness", {"synthesize": {"workload": COUNT}}, "1/2"),
     ("AdaptiveTaskSyntax.adaptive", {"adaptive": {"workload": CELLS}}, {"workload": [{"marginal": "a"}]}),
     ("AdaptiveBody.workload", {"adaptive": {"workload": CELLS}}, [{"marginal": "a"}]),
     ("AdaptiveBody.bars", {"adaptive": {"workload": CELLS}}, 0),
