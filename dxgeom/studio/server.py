@@ -25,7 +25,7 @@ _SECONDS: Final = 30
 _MOST_AT_ONCE: Final = 64
 _DIGITS: Final = 9
 _KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
-_SCRIPTS: Final = ("studio", "talk", "promises", "nearness", "answers", "game", "compare", "sign", "editor")
+_SCRIPTS: Final = ("studio", "talk", "elements", "promises", "nearness", "answers", "game", "compare", "sign", "editor")
 PAGES: Final = {
     "/": ("dxgeom.studio", "studio.html"),
     "/page.css": ("dxgeom.document", "page.css"),
