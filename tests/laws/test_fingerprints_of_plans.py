@@ -157,6 +157,7 @@ TASKED: list[tuple[str, dict[str, Any], Any]] = [
     ("AdaptiveBody.bars", {"adaptive": {"workload": CELLS}}, 0),
     ("AdaptiveBody.rounds", {"adaptive": {"workload": CELLS}}, 3),
     ("AdaptiveBody.rows", {"adaptive": {"workload": CELLS}}, 5),
+    ("AdaptiveBody.cells", {"adaptive": {"workload": CELLS}}, 1000),
     (
         "SmallDatabaseTaskSyntax.small_database",
         {"small_database": {"workload": COUNT, "rows": 2}},
