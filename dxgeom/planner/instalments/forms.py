@@ -21,6 +21,7 @@ from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism, line_b
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.planner.releases.reading import read
+from dxgeom.privacy.measures import CONCENTRATED
 
 NEVER: Final = np.iinfo(np.int64).max
 """Stands for the period of what no answer takes."""
@@ -115,7 +116,7 @@ class ListedForm(InstalmentForm):
             takes[mixing.coordinates, np.arange(len(mixing.coordinates))] = True
             return cls(mechanism, axis, latest, takes, latest[mixing.coordinates])
         if not isinstance(mixing, np.ndarray):
-            raise refused("its answers share noise that is not added to answers", "plan with --mechanism gaussian")
+            raise refused("its answers share noise that is not added to answers", other_noise(mechanism))
         rows = mixing.tolist()
         carried = np.full(mixing.shape[1], NEVER)
         for place in range(mixing.shape[1]):
@@ -259,6 +260,13 @@ def _latest(mechanism: AdditiveMechanism, axis: int, periods: int) -> NDArray[np
         last = periods - 1 - np.argmax(moved[:, ::-1], axis=1)
         found[table.queries] = np.where(np.any(moved, axis=1), last, periods - 1)
     return found
+
+
+def other_noise(mechanism: Any) -> str:
+    """What to do where the noise of a plan is drawn for all periods at once."""
+    if mechanism.metric.privacy == CONCENTRATED:
+        return "plan with --mechanism gaussian"
+    return "ask for a count of each period, plan with --mechanism laplace, and add the answers up"
 
 
 def refused(why: str, instead: str) -> UnsupportedCombination:

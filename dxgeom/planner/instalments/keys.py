@@ -98,6 +98,9 @@ class Keys:
             return []
 
 
+_THERE: Final = "there is a key '{}' already, and seals may need it; name another file"
+
+
 def name_of(key: bytes) -> str:
     """The name of a key: sixteen digits of a digest."""
     return hashlib.sha256(b"dxgeom key's name 1" + key).hexdigest()[:16]
@@ -130,8 +133,20 @@ def read_keys(file: Path, ledger: str | Path | None = None) -> Keys:
 
 
 def make_key(file: Path) -> Keys:
-    """A new key in a new file, which only its owner may read. Raises: LedgerError where a file is there already."""
-    return _write_new(Keys(file, os.urandom(KEY_BYTES)), file)
+    """A new key in a new file, which only its owner may read. It is there whole, or not at all: a process that is
+    killed leaves at most a draft beside it, which is no key, and which the next one removes.
+
+    Raises: LedgerError where a file is there already.
+    """
+    made = Keys(file, os.urandom(KEY_BYTES))
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise LedgerError(f"the key '{file}' cannot be written: {error}") from error
+    with alone_with(file):
+        if file.exists():
+            raise LedgerError(_THERE.format(file))
+        return replaced(made)
 
 
 def with_new_key(keys: Keys) -> Keys:
@@ -198,7 +213,7 @@ def _write_new(keys: Keys, file: Path) -> Keys:
             os.close(written)
         sync_folder(file.parent)
     except FileExistsError:
-        raise LedgerError(f"there is a key '{file}' already, and seals may need it; name another file") from None
+        raise LedgerError(_THERE.format(file)) from None
     except OSError as error:
         raise LedgerError(f"the key '{file}' cannot be written: {error}") from error
     return keys

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
-from dxgeom.planner.instalments.forms import NEVER, InstalmentForm, ListedForm, TotalsForm, refused
+from dxgeom.planner.instalments.forms import NEVER, InstalmentForm, ListedForm, TotalsForm, other_noise, refused
 from dxgeom.universe.periods import along_time
 
 if TYPE_CHECKING:
@@ -91,8 +91,9 @@ def schedule_of(plan: Plan, along: str) -> Schedule:
     if type(mechanism) not in (AdditiveMechanism, ToeplitzMechanism) or universe is None:
         raise refused(
             "that answers may be released one after the other is proved of lists of counts and sums and of running "
-            "totals; noise in products, in parts and on whole tables is drawn for all periods at once",
-            "plan with --mechanism gaussian or --mechanism laplace, or release it as a whole",
+            "totals; noise in products, in parts and on whole tables is drawn for all periods at once, so that two "
+            "releases from one copy of a ledger could reveal differences of the data exactly",
+            f"{other_noise(mechanism)}, or release it as a whole",
         )
     if universe.listed is not None:
         raise refused("its possible records are a list, which has no attributes", "give the attributes their values")
@@ -129,8 +130,10 @@ def _form(mechanism: Any, axis: int, periods: int) -> InstalmentForm:
         form = TotalsForm.of(mechanism, axis, periods)
     if form.law.made_of is None:
         raise refused(
-            f"of {type(form.law).__name__} it is not proved that answers may be released one after the other",
-            "plan with --mechanism gaussian under 'privacy: concentrated', or with --mechanism laplace",
+            f"the noise of all periods is drawn at once ({type(form.law).__name__}), so it is not proved that answers "
+            "may be released one after the other: two releases from one copy of a ledger could reveal differences of "
+            "the data exactly",
+            other_noise(mechanism),
         )
     return form
 
@@ -168,7 +171,7 @@ def _in_order(form: InstalmentForm, coordinates: NDArray[np.int64]) -> Instalmen
     found = form.in_order(order)
     if found is None:
         raise refused(
-            "the noise of earlier periods is not drawn before that of later ones", "plan with --mechanism gaussian"
+            "the noise of earlier periods is not drawn before that of later ones", other_noise(form.mechanism)
         )
     return found
 

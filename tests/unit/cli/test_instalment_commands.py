@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import shutil
+import signal
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -206,6 +209,37 @@ def test_a_change_that_is_ended_leaves_no_key_behind(
     with alone_with(made.file):
         assert not made.file.with_name("key.new").exists()
     assert read_keys(made.file).current == made.current
+
+
+def _killed(change: Callable[[], object], step: str) -> None:
+    """Run until its first call of that, where SIGKILL ends it."""
+    module, name = (os, "fsync") if step == "fsync" else (Path, "replace")
+    setattr(module, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+    change()
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_killed_process_leaves_the_old_key_or_none_and_the_next_one_tidies_up(
+    tmp_path: Path, step: str, changed: bool
+) -> None:
+    """A key is there whole, or not at all; what was written beside it is gone with the next command that changes it."""
+    file = tmp_path / "keys" / "key"
+    first = make_key(file) if changed else None
+    change = (lambda: _rotates(file, 1)) if changed else (lambda: make_key(file))
+    process = multiprocessing.get_context("fork").Process(target=_killed, args=(change, step))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert file.with_name("key.new").exists()
+    if first is None:
+        assert not file.exists()
+        assert make_key(file) == read_keys(file)
+    else:
+        assert read_keys(file) == first
+        _rotates(file, 1)
+        assert read_keys(file).earlier == (first.current,)
+    assert {one.name for one in file.parent.iterdir()} == {"key", "key.lock"}
 
 
 @pytest.mark.parametrize(("zone", "hours"), [("Europe/Berlin", -1), ("America/New_York", 5), (None, 0)])

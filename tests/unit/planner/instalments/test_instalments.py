@@ -379,6 +379,18 @@ def test_plans_that_are_not_told_so_are_refused_by_name(
     assert not Path(ledger).exists()
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("mechanism", ["strategy", "boxes-laplace", "product-laplace"])
+def test_pure_noise_that_periods_share_is_refused_with_what_can_be_released(mechanism: str, ledger: str) -> None:
+    policy = dx.parse_policy(POLICY.format(privacy="pure", bins="0, 1, 2, 3"))
+    plan = dx.plan(policy.compile(), dx.parse_queries(RANGES, policy), mechanism=mechanism)
+    with pytest.raises(UnsupportedCombination, match="ask for a count of each period, plan with --mechanism laplace"):
+        plan.open(ledger, along="day", spend=1)
+    asked = dx.parse_queries("queries:\n - {count: true, by: day}\n", policy)
+    dx.plan(policy.compile(), asked, mechanism="laplace").open(ledger, along="day", spend=1)
+    assert Path(ledger).exists()
+
+
 PEOPLE = """
 policy: visits
 privacy: concentrated
