@@ -126,6 +126,8 @@ class SynthesisTask(AskedTask):
 
     ``rounds``: of multiplicative weights, 0 to measure everything at once, None to have them chosen. ``rows``: how many
     records are written, None for as many as there are. ``estimate``: what the records are made of the measurements by.
+    ``steepness``: of the queries that are measured, as a part of the steepest one's, or ``auto``; None for all of
+    it.
     """
 
     word = "synthesize"
@@ -133,10 +135,12 @@ class SynthesisTask(AskedTask):
     rounds: int | None = None
     rows: int | None = None
     estimate: str = "weights"
+    steepness: Fraction | str | None = None
 
     @cached_property
     def fingerprint(self) -> str:
-        return canonical_digest("synthesize", self.workload.fingerprint, self.rounds, self.rows, self.estimate)
+        slower = () if self.steepness is None else (self.steepness,)
+        return canonical_digest("synthesize", self.workload.fingerprint, self.rounds, self.rows, self.estimate, *slower)
 
 
 @final
