@@ -1,16 +1,22 @@
-"""Whole tables that follow the data, on the five attributes of Adult: errors and processor seconds by ρ and by seed.
+"""Whole tables that follow the data, on attributes of Adult: errors and processor seconds by ρ and by seed.
 
-Beside them, at the last ρ: the certified plan of the same tables as released, and one model of these answers. Then a
-policy that protects some attributes less than others, and the same tables at its least ε for all. Recorded errors are
-of AIM (McKenna, Mullins, Sheldon & Miklau 2022; its authors' code on the same tables, 300 steps a round, two seeds).
+Five attributes and all ten tables of three. Beside them, at the last ρ: the certified plan of the same tables as
+released, and one model of these answers. Then a policy that protects some attributes less than others, and the same
+tables at its least ε for all. Recorded errors are of AIM (McKenna, Mullins, Sheldon & Miklau 2022; its authors' code on
+the same tables, 300 steps a round, two seeds).
+"nine" is all 36 tables of two of nine attributes, 648 million possible cells, at the last two ρ; "hundred" all 4,950 of
+a hundred made-up attributes, each drawn given one of the ten before, of 30,000 records at ρ = .01: models in cliques,
+beside the product of the model's own one-way tables, and with the most memory that the process had.
 Run as ``python benchmarks/adaptive.py adult.csv [seeds] [part …]``; the file has the columns of :data:`WANTED`, parts
-are a ρ, "plan" or "unequal", all of them where none is named.
+are a ρ, "plan", "unequal", "nine" or "hundred", all of them where none is named.
 """
 
 from __future__ import annotations
 
+import resource
 import sys
 import time
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -22,7 +28,7 @@ import pyarrow.csv as csv
 import dxgeom as dx
 from dxgeom.engines.counted_tables import TableCounts
 from dxgeom.mechanisms.synthetic.adaptive import adaptive_tables
-from dxgeom.mechanisms.synthetic.table_model import MeasuredTable, fitted
+from dxgeom.mechanisms.synthetic.table_model import MeasuredTable, TableModel, fitted
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -31,19 +37,36 @@ RHOS = (Fraction(1, 1600), Fraction(1, 100), Fraction(4, 25))
 RECORDED = {Fraction(1, 1600): 0.340, Fraction(1, 100): 0.230, Fraction(4, 25): 0.125}
 UNEQUAL = ("0.1", "0.8", "0.8", "0.4", "0.1")
 """ε of each attribute, in the order of :data:`WANTED`."""
-GROUPS = [list(one) for one in combinations(WANTED, 3)]
+NINE = (*WANTED, "sex", "race", "marital-status", "native-country")
 
 
-def codes_of(path: Path) -> tuple[dict[str, list[str]], np.ndarray]:
-    """The words of each column, and (n, 5) codes."""
+def codes_of(path: Path, names: Sequence[str] = WANTED) -> tuple[dict[str, list[str]], np.ndarray]:
+    """The words of each column, and (n, columns) codes."""
     table = csv.read_csv(path)
     each, words = [], {}
-    for name in WANTED:
+    for name in names:
         column = np.array([str(one).strip() for one in table[name].to_pylist()])
         own, codes = np.unique(column, return_inverse=True)
         words[name] = own.tolist()
         each.append(codes)
     return words, np.stack(each, axis=1)
+
+
+def made_up(attributes: int, records: int) -> tuple[dict[str, list[str]], np.ndarray]:
+    """Words and codes of attributes of 2 to 10 values, each drawn given one of the ten before, or alone."""
+    random = np.random.default_rng(5)
+    sizes = random.integers(2, 11, attributes).tolist()
+    codes = np.zeros((records, attributes), dtype=np.int64)
+    for own, size in enumerate(sizes):
+        if own == 0 or random.random() < 0.1:
+            codes[:, own] = random.choice(size, records, p=random.dirichlet(np.ones(size)))
+            continue
+        before = int(random.integers(max(0, own - 10), own))
+        totals = np.cumsum(random.dirichlet(np.full(size, 0.5), sizes[before]), axis=1)
+        above = random.random(records)[:, None] > totals[codes[:, before]]
+        codes[:, own] = above.sum(axis=1).clip(0, size - 1)
+    words = {f"a{own:03}": [f"v{value}" for value in range(size)] for own, size in enumerate(sizes)}
+    return words, codes
 
 
 def calibration() -> float:
@@ -62,7 +85,10 @@ def error_of(answers: list[np.ndarray], truth: list[np.ndarray], records: int) -
 class Case:
     """A policy, its tables, and what they count."""
 
-    def __init__(self, words: dict[str, list[str]], codes: np.ndarray, rules: list[dict[str, str]]) -> None:
+    def __init__(
+        self, words: dict[str, list[str]], codes: np.ndarray, rules: list[dict[str, str]], ways: int = 3
+    ) -> None:
+        names = list(words)
         self.policy = dx.Policy.from_dict(
             {
                 "policy": "adult",
@@ -74,8 +100,8 @@ class Case:
             }
         )
         self.metric, self.records = self.policy.compile(), len(codes)
-        self.queries = MarginalQueries.of(self.policy.universe, GROUPS)
-        column = [WANTED.index(one.column) for one in self.queries.columns]
+        self.queries = MarginalQueries.of(self.policy.universe, [list(one) for one in combinations(names, ways)])
+        column = [names.index(one.column) for one in self.queries.columns]
         each = zip(self.queries.attribute_sets, self.queries.shapes, strict=True)
         self.truth = [
             np.bincount(
@@ -85,18 +111,31 @@ class Case:
         ]
         self.data = TableCounts(tuple(self.truth), self.records)
 
-    def adaptive(self, spend: Fraction, seeds: int) -> str:
+    def adaptive(self, spend: Fraction, seeds: int, most_rounds: int | None = None) -> str:
         """Errors and seconds of tables that follow the data."""
-        mechanism = adaptive_tables(self.metric, self.queries, bars=0)
-        errors, seconds, rounds = [], [], []
+        mechanism = adaptive_tables(self.metric, self.queries, bars=0, rounds=most_rounds)
+        errors, seconds, rounds, products = [], [], [], []
         for seed in range(seeds):
             begin = time.process_time()
             answer = mechanism.drawn(self.data, spend, InsecureSeededRandomness(seed))
             seconds.append(time.process_time() - begin)
             errors.append(error_of(list(answer.tables), self.truth, self.records))
-            rounds.append(len(answer.transcript) - len(WANTED))
+            rounds.append(len(answer.transcript) - len(self.queries.sizes))
+            products.append(error_of(self.products(answer.model), self.truth, self.records))
         said = f"error {np.median(errors):.3f} ({min(errors):.3f} to {max(errors):.3f})"
-        return f"{said}, {np.median(seconds):.1f} s, {np.median(rounds):.0f} rounds"
+        said += f", {np.median(seconds):.1f} s, {np.median(rounds):.0f} rounds; one-way tables multiplied "
+        return f"{said}{np.median(products):.3f}"
+
+    def products(self, model: TableModel) -> list[np.ndarray]:
+        """Every table as if attributes told nothing of each other."""
+        alone = [one / model.total for one in model.tables([(axis,) for axis in range(len(model.shape))])]
+        found = []
+        for own in self.queries.attribute_sets:
+            table = np.full(1, model.total)
+            for axis in own:
+                table = np.outer(table, alone[axis]).ravel()
+            found.append(table)
+        return found
 
     def planned(self, spend: Fraction, seeds: int) -> str:
         """Errors of the certified plan, and of one model of what it released."""
@@ -122,7 +161,7 @@ class Case:
 def main() -> None:
     words, codes = codes_of(Path(sys.argv[1]))
     seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    parts = sys.argv[3:] or [*(f"{float(rho):g}" for rho in RHOS), "plan", "unequal"]
+    parts = sys.argv[3:] or [*(f"{float(rho):g}" for rho in RHOS), "plan", "unequal", "nine", "hundred"]
     sizes = " × ".join(str(len(own)) for own in words.values())
     print(f"{len(codes):,} records, {sizes} cells; {seeds} seeds; calibration {calibration():.2f} s", flush=True)
     everybody = Case(words, codes, [{"presence": "true", "epsilon": "1"}])
@@ -138,6 +177,20 @@ def main() -> None:
         for title, epsilons in (("unequal", UNEQUAL), ("the least for all", (min(UNEQUAL),) * len(WANTED))):
             rules = [{"change": one, "epsilon": own} for one, own in zip(WANTED, epsilons, strict=True)]
             print(f"{title}: {Case(words, codes, rules).adaptive(Fraction(1), seeds)}", flush=True)
+    if "nine" in parts:
+        case = Case(*codes_of(Path(sys.argv[1]), NINE), [{"presence": "true", "epsilon": "1"}], 2)
+        for rho in RHOS[1:]:
+            print(f"nine, rho {float(rho):g}: {case.adaptive(spends[rho], seeds)}, {memory():.2f} GB", flush=True)
+    if "hundred" in parts:
+        case = Case(*made_up(100, 30_000), [{"presence": "true", "epsilon": "1"}], 2)
+        for most in (100, None):
+            said = case.adaptive(spends[RHOS[1]], seeds, most)
+            print(f"hundred, at most {most or 1600} rounds: {said}, {memory():.2f} GB", flush=True)
+
+
+def memory() -> float:
+    """The most that this process had, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 if __name__ == "__main__":

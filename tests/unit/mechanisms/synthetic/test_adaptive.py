@@ -463,6 +463,17 @@ def test_bars_hold_as_often_as_they_say(name, draws, selected, monkeypatch):
         assert missed <= 0.065 * tried
 
 
+@pytest.mark.long
+def test_bars_hold_where_cliques_have_no_room_for_what_matters(monkeypatch):
+    """The same, of 500 draws, of a model in cliques to which the interaction is never admitted."""
+    monkeypatch.setattr(table_model, "MOST_CELLS", 1)
+    monkeypatch.setattr(AdaptiveMechanism, "admitted", lambda own, forest: own.candidates[:2])
+    mechanism = made(POLICIES["concentrated"], rounds=1)
+    assert mechanism.in_cliques
+    for missed, tried in missed_by(mechanism, np.array([600, 20, 10, 500]), 500).tolist():
+        assert missed <= 0.065 * tried
+
+
 def test_bars_hold_in_a_few_draws_and_are_cut_to_what_can_be():
     """24 cells at .95, few records, much noise: at most 1.2 are missed in the mean, and 7 have a chance of 1e-4."""
     truth = np.array([3, 0, 0, 2])
