@@ -40,7 +40,7 @@ from dxgeom.cli.terminal import (
     refusals,
 )
 from dxgeom.errors import LedgerError, UnsupportedCombination
-from dxgeom.universe.columns import plain
+from dxgeom.universe.columns import chance_in_words, plain
 
 if TYPE_CHECKING:
     from dxgeom.document.document import Document
@@ -298,8 +298,6 @@ def _entry_screen(history: History, number: int, answer: bytes | None) -> Docume
 
 def _chance_of(history: History, number: int) -> list[str]:
     """With which chance an entry is outside its promise, where it may be."""
-    from dxgeom.ledger.chances import chance_in_words
-
     found = history.chances.get(number)
     return [] if found is None else [f"Its odds hold except with chance {chance_in_words(found.chance)}."]
 

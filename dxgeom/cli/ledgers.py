@@ -12,7 +12,7 @@ import typer
 from dxgeom.cli.options import data_set_of
 from dxgeom.cli.terminal import print_table, print_warnings
 from dxgeom.privacy.measures import privacy_measure_of
-from dxgeom.universe.columns import plain
+from dxgeom.universe.columns import chance_in_words, plain
 
 if TYPE_CHECKING:
     from dxgeom.ledger.book import Allotment
@@ -139,8 +139,6 @@ def chances_of(history: History) -> dict[int, EntryChance]:
 
 def chance_lines(history: History) -> list[str]:
     """The same in words."""
-    from dxgeom.ledger.chances import chance_in_words
-
     return [
         f"Odds of policy '{history.accounts[number - 1].policy_name}' hold except with chance "
         f"{chance_in_words(one.total)}, of {chance_in_words(one.allowed)} that its 'delta' allows."

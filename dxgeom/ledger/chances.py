@@ -16,7 +16,7 @@ from typing import Any, final
 from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger.entry import Account, Entry, altered, amount, exact
 from dxgeom.ledger.tables import CHANCES, Field, Table
-from dxgeom.universe.columns import plain
+from dxgeom.universe.columns import chance_in_words
 
 
 @final
@@ -103,14 +103,3 @@ def checked_chance(chance: Fraction | None) -> Fraction | None:
     if amount(chance, "chance delta") >= 1:
         raise LedgerError(f"a chance delta is below 1; found {chance}")
     return Fraction(chance)
-
-
-def chance_in_words(chance: Fraction) -> str:
-    """A chance as a person writes it: 1e-9 where it is a power of ten or few digits of one, else all its digits."""
-    if chance == 0:
-        return "0"
-    digits, power = chance, 0
-    while digits < 1 and power < 300:
-        digits, power = digits * 10, power + 1
-    short = digits.denominator == 1 or (digits * 1000).denominator == 1
-    return f"{plain(digits)}e-{power}" if short and power > 3 else plain(chance)

@@ -80,6 +80,7 @@ class Ledger(Displayed, Uncopied):
         policy: str | None = None,
         privacy_measure: Privacy = PURE,
         alike: Callable[[str], bool] | None = None,
+        delta: Fraction | None = None,
     ) -> Ledger:
         """Opens the ledger at ``path``, or begins one if there is none: in a file, or on a server by its URL.
 
@@ -87,7 +88,7 @@ class Ledger(Displayed, Uncopied):
         data the policy is about; a named data set's takes several policies. ``policy``: its text, for
         :meth:`disclosed_loss`. ``privacy_measure``: how spends add up, "pure" (sums) or "concentrated" (squares), as in
         the ledger's first account. ``alike``: whether another policy's text means the same, whose account then is this
-        one's, too.
+        one's, too. ``delta``: with which chance all releases together may be outside their promise.
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
         """
@@ -96,9 +97,8 @@ class Ledger(Displayed, Uncopied):
         given: object = alike
         if not (given is None or callable(given)):
             require(given, NoneType, "alike", "give a function that is handed a policy's text, or leave it out")
-        ledger = cls._at(
-            path, Account(policy_name, policy_fingerprint, budget, privacy_measure, data_set, policy, alike)
-        )
+        said = (policy_name, policy_fingerprint, budget, privacy_measure, data_set, policy, alike)
+        ledger = cls._at(path, Account(*said, delta=delta))
         ledger._begin()
         ledger._chronicle.store.try_to_write()
         return ledger

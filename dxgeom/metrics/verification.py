@@ -84,6 +84,7 @@ class VerifiedMetric(Displayed):
     counted, ``metric`` is what a policy says of people, divided by the rows that one person may have. ``known``: counts
     that everybody may know; no distance knows them, and the fingerprint of a policy does. ``held``: whether its
     distances hold for who knows these counts, too, which not every noise honours; also of a part of such a metric.
+    ``delta``: with which chance all releases together may be outside what distances promise, None for never.
     """
 
     metric: Metric
@@ -101,6 +102,7 @@ class VerifiedMetric(Displayed):
     labels: PolicyLabels | None = field(default=None, repr=False)
     known: KnownCounts | None = field(default=None, repr=False)
     held: bool = False
+    delta: Fraction | None = None
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -215,12 +217,14 @@ def verify(
     people: People | None = None,
     labels: PolicyLabels | None = None,
     known: KnownCounts | None = None,
+    delta: Fraction | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
     Args: ``fingerprint``: of all that was stated, ``privacy`` included, and the universe where one is given; else see
     :meth:`VerifiedMetric.on`. ``people``: left out, as the universe says; stated for people whose rows are counted,
-    where ``metric`` has to be that of a row. ``known``: counts of these records that everybody may know.
+    where ``metric`` has to be that of a row. ``known``: counts of these records that everybody may know. ``delta``: the
+    chance that a policy states.
 
     Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
@@ -242,6 +246,7 @@ def verify(
         labels,
         known,
         known is not None and known.hold is not None,
+        delta,
         door=_DOOR,
     )
 

@@ -93,6 +93,11 @@ class Policy(Pictured):
         return self.resolved.budget
 
     @property
+    def delta(self) -> Fraction | None:
+        """With which chance all releases together may be outside its promise; None for never."""
+        return self.resolved.delta
+
+    @property
     def privacy(self) -> Privacy:
         """What a distance promises, and how spends add up: "pure" or "concentrated"."""
         return self.resolved.privacy
@@ -225,6 +230,7 @@ class Policy(Pictured):
             labels=self.labels or None,
             privacy=self.privacy,
             known=self.resolved.known,
+            delta=self.delta,
         )
 
     @cached_property
@@ -291,7 +297,9 @@ class Policy(Pictured):
         from dxgeom.policy.explain.telling import Telling
         from dxgeom.policy.explain.two_people import explain_people
 
-        return explain_people(self.universe, self.explain, first, second, Telling(self.privacy, self.budget))
+        return explain_people(
+            self.universe, self.explain, first, second, Telling(self.privacy, self.budget, self.delta)
+        )
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:

@@ -60,6 +60,7 @@ def meaning_of(policy: ResolvedPolicy, description: MetricDescription, parts: Se
         distances = ["stated", *_meaning_as_written(description, parts, order)]
     known = policy.known
     held = [] if known is None or known.hold is None else [[known.hold, known.digest]]
+    chance = [] if policy.delta is None else [["delta", str(policy.delta)]]
     return canonical_digest(
         "meaning of a policy",
         read,
@@ -70,6 +71,7 @@ def meaning_of(policy: ResolvedPolicy, description: MetricDescription, parts: Se
         sorted(policy.public),
         distances,
         *held,
+        *chance,
     )
 
 

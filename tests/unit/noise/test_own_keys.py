@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.linear.own_keys import MOST_SPLIT, OwnKeys, own_keys
 from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.own_keys import MOST_SPLIT, OwnKeys, own_keys
 from dxgeom.noise.rare_events import RareLaplace, RareNormal
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
