@@ -241,7 +241,7 @@ def statements_of(
     each = [
         [f"by {', '.join(question.titles[place] for place in one.places)}: {said}" for said in of_level]
         for one in rolled.levels
-        for of_level in [_statements_of(one.counts, spend * one.share, level)]
+        for of_level in [_statements_of(one.counts, spend * one.share, level, below=one is not rolled.levels[0])]
     ]
     below = (
         f"keys are reported below reported ones alone; '{ALL}' is the count of a key whatever else is so, and "
@@ -262,18 +262,21 @@ def _of_unlisted(mechanism: UnlistedKeys, spend: Fraction, level: float) -> tupl
     )
 
 
-def _statements_of(mechanism: KeyCounts, spend: Fraction, level: float) -> tuple[str, ...]:
+def _statements_of(mechanism: KeyCounts, spend: Fraction, level: float, *, below: bool = False) -> tuple[str, ...]:
+    """``below``: whether they are told below reported keys alone."""
     threshold, spurious = mechanism.threshold(spend), mechanism.expected_spurious(spend)
     least = _said(threshold / mechanism.shares)
     number, none = f"{mechanism.key_count:,}", f"{mechanism.none_spurious(spend):.3g}"
     return (
         f"reported are keys whose count with noise is {least} or more, of {number} that there can be; if no key had a "
         f"record, {_said(spurious)} would be reported on average at most, and none with probability {none} at least",
-        *_of_reported(mechanism, spend, level),
+        *_of_reported(mechanism, spend, level, below=below),
     )
 
 
-def _of_reported(mechanism: KeyCounts | UnlistedKeys, spend: Fraction, level: float) -> tuple[str, str]:
+def _of_reported(
+    mechanism: KeyCounts | UnlistedKeys, spend: Fraction, level: float, *, below: bool = False
+) -> tuple[str, str]:
     """How far off a reported count is, and which keys are reported mostly."""
     shares, threshold = mechanism.shares, mechanism.threshold(spend)
     widths = mechanism.widths((1 + level) / 2, spend)
@@ -288,7 +291,7 @@ def _of_reported(mechanism: KeyCounts | UnlistedKeys, spend: Fraction, level: fl
         f"above {least}; a lower one may be too high by all of it; with probability {level:g} for each"
         + "".join(nearest),
         f"a key of {_between([one / shares for one in kept])} {people} or more is reported with probability "
-        f"{level:g} at least",
+        f"{level:g} at least" + (" where those above it are" if below else ""),
     )
 
 
