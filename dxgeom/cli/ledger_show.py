@@ -16,6 +16,8 @@ from dxgeom.cli.ledgers import (
     about,
     allotment_dict,
     brief_text,
+    chance_lines,
+    chances_of,
     entry_dict,
     last_seal,
     left,
@@ -38,7 +40,7 @@ from dxgeom.cli.terminal import (
     refusals,
 )
 from dxgeom.errors import LedgerError, UnsupportedCombination
-from dxgeom.universe.columns import plain
+from dxgeom.universe.columns import chance_in_words, plain
 
 if TYPE_CHECKING:
     from dxgeom.document.document import Document
@@ -249,6 +251,7 @@ def _screen(history: History) -> Document:
     said = [f"Together: {one}." for one in history.together]
     said += [] if cap is None else [f"The budget for all policies together is {plain(cap)}."]
     said += ["Squares of spends add up."] if history.privacy_measure.squares else []
+    said += chance_lines(history)
     said += [f"{len(history.allotments):,} allotments: --all"] if history.allotments else []
     table = ShownTable("What is left", (ShownColumn("policy"), *figures), tuple(accounts))
     sections = [Section(0, "", (table, *map(Paragraph, said)))]
@@ -286,11 +289,18 @@ def _entry_screen(history: History, number: int, answer: bytes | None) -> Docume
     one, parts = history.entries[number - 1], _parts(answer)
     bars = bars_in_words(parts)
     spent = f"{bars}Spent {plain(one.spend)}; {plain(one.remaining)} was left then."
-    said = [spent, *not_compared(parts), *([f"▲ {one.warning}"] if one.warning else []), "More: --all"]
+    said = [spent, *_chance_of(history, number), *not_compared(parts)]
+    said += [*([f"▲ {one.warning}"] if one.warning else []), "More: --all"]
     purpose = f", for {brief_text(one.purpose)}" if one.purpose else ""
     title = f"{_whose(history, one.account, one.edition)}, {one.time_utc[:16].replace('T', ' ')}{purpose}"
     sections = (*answer_sections(parts), Section(0, "", tuple(map(Paragraph, said))))
     return Document(f"entry {number}", title, "", (), sections, one.plan_fingerprint)
+
+
+def _chance_of(history: History, number: int) -> list[str]:
+    """With which chance an entry is outside its promise, where it may be."""
+    found = history.chances.get(number)
+    return [] if found is None else [f"Its odds hold except with chance {chance_in_words(found.chance)}."]
 
 
 def _parts(answer: bytes | None) -> tuple[AnswerPart, ...]:
@@ -309,6 +319,7 @@ def _show_text(history: History) -> None:
     print_table(("policy", "budget", "spent", "remaining"), accounts)
     for one in history.together:
         print_lines([f"together   {one}"])
+    print_lines(chance_lines(history))
     print_division(history)
     if history.entries:
         print_lines([""])
@@ -330,6 +341,11 @@ def _show_text(history: History) -> None:
         print_lines(["", f"last seal  {last_seal(history)}"])
 
 
+def _delta_dict(history: History, account: int) -> dict[str, Any]:
+    found = chances_of(history).get(account)
+    return {} if found is None else {"delta": {"spent": str(found.total), "allowed": str(found.allowed)}}
+
+
 def _show_json(history: History) -> None:
     accounts = [
         {
@@ -340,6 +356,7 @@ def _show_json(history: History) -> None:
             "edition": edition,
             "spent": str(spent),
             "remaining": str(remaining),
+            **_delta_dict(history, number),
         }
         for number, edition, spent, remaining in left(history)
     ]
@@ -385,6 +402,7 @@ def _entry_text(history: History, number: int, answer: bytes | None) -> None:
         *([] if one.owner is None else [f"allotment  {one.owner}"]),
         *([] if one.charged_by is None else [f"charged by {one.charged_by}"]),
         f"spent      {plain(one.spend)}, remaining then {plain(one.remaining)}",
+        *_chance_of(history, number),
         f"plan       {one.plan_fingerprint}",
         *([] if one.key is None else [f"key        {one.key}"]),
         f"seal       {receipt_text(number, _seal(history, number))}",

@@ -12,10 +12,11 @@ import typer
 from dxgeom.cli.options import data_set_of
 from dxgeom.cli.terminal import print_table, print_warnings
 from dxgeom.privacy.measures import privacy_measure_of
-from dxgeom.universe.columns import plain
+from dxgeom.universe.columns import chance_in_words, plain
 
 if TYPE_CHECKING:
     from dxgeom.ledger.book import Allotment
+    from dxgeom.ledger.chances import EntryChance
     from dxgeom.ledger.entry import Entry
     from dxgeom.ledger.history import History
     from dxgeom.ledger.ledger import Ledger
@@ -127,7 +128,22 @@ def entry_dict(history: History, entry: Entry) -> dict[str, Any]:
         "answer_bytes": size_of(history, entry.number),
         "seal": entry.seal,
         **({} if entry.charged_by is None else {"charged_by": entry.charged_by}),
+        **({"delta": str(history.chances[entry.number].chance)} if entry.number in history.chances else {}),
     }
+
+
+def chances_of(history: History) -> dict[int, EntryChance]:
+    """By account, what its releases' chances of being outside their promise came to, where there are any."""
+    return {one.account: one for one in history.chances.values()}
+
+
+def chance_lines(history: History) -> list[str]:
+    """The same in words."""
+    return [
+        f"Odds of policy '{history.accounts[number - 1].policy_name}' hold except with chance "
+        f"{chance_in_words(one.total)}, of {chance_in_words(one.allowed)} that its 'delta' allows."
+        for number, one in sorted(chances_of(history).items())
+    ]
 
 
 def receipt_text(number: int, seal: str) -> str:

@@ -27,7 +27,7 @@ from dxgeom.policy.explain.informed import PERSON, TWO, WhoseRecord
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE, Privacy
-from dxgeom.universe.columns import plain
+from dxgeom.universe.columns import chance_in_words, plain
 from dxgeom.universe.people.people import MOVER, People
 from dxgeom.universe.wording import shown
 
@@ -105,7 +105,8 @@ class DisclosedLoss:
     not hide that. ``privacy``: what the ledger counts, and these figures are distances of. ``people``: what it means
     for people with many rows, in sentences; empty where none is said to have. ``curve``: over the policy's distances,
     where all releases were under it; a sum of ε says little of very many. ``known``: for whoever knows the counts that
-    the policy lists as public, None where it lists none.
+    the policy lists as public, None where it lists none. ``chance``: with which any of these releases was outside its
+    promise, 0 for never.
     """
 
     policy: str
@@ -119,6 +120,7 @@ class DisclosedLoss:
     people: tuple[str, ...] = ()
     curve: LossCurve | None = None
     known: KnownLoss | None = None
+    chance: Fraction = Fraction(0)
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -149,6 +151,7 @@ class DisclosedLoss:
             "",
             *([] if self.exact else [_ROWS]),
             *self.people,
+            *([f"All this holds except with chance {chance_in_words(self.chance)}."] if self.chance else []),
             "Odds are those of an observer who saw all these answers, and may know every other record.",
         ]
 
@@ -174,6 +177,7 @@ class DisclosedLoss:
             **({} if self.privacy == PURE else {"privacy": self.privacy}),
             **({"people": list(self.people)} if self.people else {}),
             **({} if self.known is None else {"known": self.known.as_dict()}),
+            **({"delta": str(self.chance)} if self.chance else {}),
             **({} if self._shown is None else {"curve": self._shown.as_dict()}),
         }
 
@@ -269,6 +273,7 @@ def disclosed_loss(
         people_in_words(people, rows, [one for one, _ in released]),
         curve,
         known_loss(policy, released, max(_up(widest), presence or 0.0), _up),
+        sum((history.chances[one.number].chance for one in entries if one.number in history.chances), Fraction(0)),
     )
 
 

@@ -16,7 +16,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.numeric.rounding import round_up
 from dxgeom.policy.policy import Policy
-from dxgeom.universe.attributes import OUTSIDE, Attribute
+from dxgeom.universe.attributes import OUTSIDE, Attribute, not_listed
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.numbers.number_cells import AS_THEY_ARE
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute
@@ -77,6 +77,11 @@ def refined(attributes: Sequence[ReadAttribute]) -> Codes:
     first = attributes[0]
     if all(one.digest == first.digest for one in attributes):
         return [np.arange(first.attribute.size)] * len(attributes)
+    if any(one.attribute.unlisted for one in attributes):
+        raise UnsupportedCombination(
+            f"{not_listed(first.attribute.name)} under one of these policies, and another one reads it otherwise: what "
+            "they tell of it together is not compared"
+        )
     present = [one.attribute.present for one in attributes]
     values = next((kind(present) for holds, kind in _KINDS if all(map(holds, present))), None)
     if values is None or first.reading.cells != 1 or any(one.handed != first.handed for one in attributes):

@@ -7,7 +7,7 @@ A missing cell is null (or NaN among numbers); one that is there but is no numbe
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, final
 
@@ -210,11 +210,15 @@ _WHOLE = 1 << 53
 class BatchEncoder:
     """Encodes the columns k0, k1, … of batches; remembers the words it has met.
 
-    ``coded``: the attributes, by place, whose cells are their codes already, null where they are missing.
+    ``coded``: the attributes, by place, whose cells are their codes already, null where they are missing. ``texts``: of
+    attributes whose values nobody listed, by place, the texts that were met, in the order in which they were, which are
+    their codes then; of others of this kind all texts are one code.
     """
 
-    def __init__(self, universe: Universe, coded: frozenset[int]) -> None:
-        self._universe = universe
+    def __init__(
+        self, universe: Universe, coded: frozenset[int], texts: Mapping[int, dict[str, int]] | None = None
+    ) -> None:
+        self._universe, self._texts = universe, {} if texts is None else texts
         self._coded = coded
         self._met: list[dict[str | None, int]] = [{} for _ in universe.attributes]
         each = zip(universe.attributes, universe.reading.attributes, strict=True)
@@ -232,7 +236,10 @@ class BatchEncoder:
             columns = [batch.column(f"k{cell}") for cell in reading.cells[place]]
             given = place in self._coded
             words = _Words(met, self._spelled[place])
-            codes.append(_given(attribute, columns[0]) if given else _codes(attribute, one, columns, words))
+            if place in self._texts:
+                codes.append(_codes_of_texts(columns[0], self._texts[place]))
+            else:
+                codes.append(_given(attribute, columns[0]) if given else _codes(attribute, one, columns, words))
         return codes
 
     def indices(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -278,6 +285,13 @@ def _codes_of_words(attribute: Attribute, column: Any, known: _Words, beyond: in
     nothing = OUTSIDE if attribute.missing is None else attribute.missing
     codes = {word: met.get(word, beyond) if word else nothing for word in each}
     return np.fromiter(map(codes.__getitem__, words), np.int64, len(words))[places]
+
+
+def _codes_of_texts(column: Any, met: dict[str, int]) -> NDArray[np.int64]:
+    """The place of each text among those that were ``met``, to which new ones are added; no cell has none."""
+    words, places = _distinct(column)
+    codes = [met.setdefault(word, len(met)) if word else OUTSIDE for word in words]
+    return np.array(codes, dtype=np.int64)[places]
 
 
 def _distinct(column: Any) -> tuple[list[str | None], NDArray[np.int64]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, final
 
@@ -62,14 +62,20 @@ class Cells:
                 np.add.at(cells, flat, records)
 
 
-def tallied_by_row(reader: RecordReader, cells: CountedCells, people: CountedPeople | None) -> Tally:
-    """Every row once; of people whose rows count, or who have a single one, the rows that count.
+def tallied_by_row(
+    reader: RecordReader,
+    cells: CountedCells,
+    people: CountedPeople | None,
+    texts: Mapping[int, dict[str, int]] | None = None,
+) -> Tally:
+    """Every row once; of people whose rows count, or who have a single one, the rows that count. ``texts``: as of
+    :class:`dxgeom.engines.cells.BatchEncoder`.
 
     Raises: DataError for rows that do not say whose they are, or otherwise are not what is stated of people.
     """
     coded = frozenset[int]() if people is None else reader.keys.coded
     batches = reader.batches() if people is None else chosen_rows(reader, people)
-    encoder = BatchEncoder(reader.universe, coded)
+    encoder = BatchEncoder(reader.universe, coded, texts)
     total = dropped = rows = outside_rows = bad_counts = 0
     for batch in in_parts(batches):
         codes = encoder.codes(batch)

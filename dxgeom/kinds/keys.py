@@ -14,12 +14,14 @@ from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.planner.unknown import Unknown
+from dxgeom.policy.source.fields import Chance
 from dxgeom.policy.source.yaml_tree import Mapping, Node
 from dxgeom.queries.grouping import groups_by
 from dxgeom.queries.query_kind import SEVERAL_WORDS
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader, TaskSyntax, whole
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.tasks.questions import KeysTask
+from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.groups import Groups
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 _LEAST: Final = 2**40
 _SOME: Final = "write 'rollup: {country: 0.1}' beside 'keys: [page, country]'"
 _EITHER: Final = "a task of keys says either 'spurious' or 'at_least'"
+_SPURIOUS: Final = "write 'spurious: 1', or 'at_least: 90'"
+_DELTA: Final = "write 'delta: 1e-10' beside 'keys'"
 
 
 def _spurious(value: Any) -> Fraction:
@@ -98,6 +102,13 @@ class KeysTaskSyntax(TaskSyntax):
             "below reported ones alone, with what they leave."
         ),
     ] = None
+    delta: Annotated[
+        Chance | None,
+        Field(
+            description="Of keys that nobody listed: with this chance one that a single person has is reported, above "
+            "0 and at most the policy's own 'delta'. It decides from which count on keys are."
+        ),
+    ] = None
 
 
 @final
@@ -119,11 +130,17 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
     def part(self, question: KeysTask, how: Planning) -> Plan:
         """Raises: as :class:`dxgeom.mechanisms.linear.key_counts.KeyCounts`."""
         from dxgeom.mechanisms.linear.key_counts import KeyCounts  # slow to load, as all that plans is
+        from dxgeom.mechanisms.linear.unlisted_keys import UnlistedKeys
         from dxgeom.planner.plan import Plan
 
         if how.metric.universe is None:
             raise UnsupportedCombination("keys are of a policy's attributes, and this metric is of a bare matrix")
         asked = (question.spurious, question.at_least)
+        if question.unlisted or question.delta is not None:
+            if question.delta is None or question.rollup or asked != (None, None):
+                raise UnsupportedCombination("keys that nobody listed are asked for with 'delta', and nothing else")
+            keys = UnlistedKeys(how.metric, question.columns, question.delta)
+            return Plan(self, how.metric, question, keys, how.wish.records)
         made: Any = KeyCounts(how.metric, question.columns, *asked) if not question.rollup else None
         if question.rollup:
             from dxgeom.mechanisms.linear.rolled_up_keys import RolledUpKeys
@@ -135,7 +152,8 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
         raise self.no_question.refusal
 
     def purpose(self, plan: Plan) -> str:
-        return f"{plan.question.called}, of {plan.question.count:,} that there can be"
+        own = plan.question
+        return f"{own.called}, " + ("which nobody listed" if own.unlisted else f"of {own.count:,} that there can be")
 
     def answers(self, plan: Plan, answer: NoisyKeys, spend: Fraction, records: int | None) -> KeyAnswers:
         from dxgeom.planner.tasks.key_answers import KeyAnswers
@@ -159,6 +177,8 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
 
     def facts(self, plan: Plan) -> dict[str, Any]:
         asked = plan.question
+        if asked.delta is not None:
+            return {"keys": [*asked.titles], "delta": str(asked.delta)}
         said = {"spurious": str(asked.spurious)} if asked.at_least is None else {"at_least": asked.at_least}
         titles = {one.axis: one.title for one in asked.columns}
         along = {"rollup": {titles[axis]: str(share) for axis, share in asked.rollup}} if asked.rollup else {}
@@ -166,7 +186,7 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
 
     def read(self, value: Node, reader: TaskReader) -> KeysTask | None:
         columns = reader.queries.columns
-        found = groups_by(value, columns, self.word)
+        found = groups_by(value, columns, self.word, unlisted=True)
         columns.stepped.clear()  # a key is a value of the policy, whatever it stands for
         if found is None:
             return None
@@ -175,6 +195,10 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
             reader.note("DX233", value.span, message, "ask for 'marginal' of the same columns, below 'queries'")
             return None
         asked = KeysTask(tuple(sorted(found, key=_place)))
+        if sum(one.unlisted for one in asked.columns) > 1:
+            message = "keys have one attribute at most whose values nobody listed"
+            reader.note("DX233", value.span, message, "ask for each of them by itself")
+            return None
         if asked.count <= MOST_KEYS:
             return asked
         message = f"these are {asked.count:,} keys; there can be at most {MOST_KEYS:,}"
@@ -186,6 +210,8 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
         if said is None or asked is None:
             return None
         said = cast("KeysTaskSyntax", said)
+        if asked.unlisted or said.delta is not None:
+            return _not_listed(asked, said, node, reader)
         stated = [one for one in ("spurious", "at_least") if getattr(said, one) is not None]
         if len(stated) != 1:
             found = "found both" if stated else "found neither"
@@ -200,6 +226,28 @@ class KeysKind(TaskKind, QuestionKind[KeysTask], PlanKind):
             return None
         along = tuple((axes[name], share) for name, share in rollup.items())
         return KeysTask(asked.columns, said.spurious, said.at_least, along)
+
+
+def _not_listed(asked: KeysTask, said: KeysTaskSyntax, node: Mapping, reader: TaskReader) -> KeysTask | None:
+    """The task of keys that nobody listed; None where a mistake was noted."""
+    before = len(reader.mistakes.all)
+    if not asked.unlisted:
+        reader.note("DX233", node.span, "'delta' is for keys that nobody listed, and these are listed", _SPURIOUS)
+        return None
+    if said.delta is None:
+        message = "nobody listed these keys, and with some chance one that a single person has is reported: say which"
+        reader.note("DX233", node.span, message, _DELTA)
+    for word in ("spurious", "at_least", "rollup"):
+        if getattr(said, word) is not None:
+            message = f"'{word}' is for keys that are listed, and nobody listed these"
+            reader.note("DX233", node.span, message, "leave it out: 'delta' decides which keys are reported")
+    people = reader.universe.reading.people
+    if people is not None and people.in_shares:
+        message = "who is spread over rows may have keys in any number, each of which shows with some chance"
+        reader.note("DX233", node.span, message, f"count {shown(people.column)} by rows in the policy, with an order")
+    if len(reader.mistakes.all) > before or said.delta is None:
+        return None
+    return KeysTask(asked.columns, delta=said.delta)
 
 
 def _place(column: Groups) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
@@ -47,17 +48,19 @@ class Receipt:
 
 
 def append_with_room(
-    page: Page, files: AnswerFiles | None, charge: tuple[Table, tuple[Field, ...]], reserve: int, secret: str
+    page: Page, files: AnswerFiles | None, charge: Sequence[tuple[Table, tuple[Field, ...]]], reserve: int, secret: str
 ) -> Entry:
     """Write a charge down, with so many bytes of room for its answer made before; all of it or nothing.
 
-    Args: ``secret``: what the charge commits to; this process keeps it for the answer.
+    Args: ``charge``: its rows, one right behind the other. ``secret``: what it commits to; this process keeps it for
+    the answer.
     """
     number = len(page.book.entries) + 1
     try:
         if files is not None and reserve:
             files.reserve(number, reserve)
-        page.append(*charge)
+        for row in charge:
+            page.append(*row)
         page.commit()
     except BaseException:
         if files is not None and reserve:

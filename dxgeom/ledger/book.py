@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
+from dxgeom.ledger.chances import Chances
 from dxgeom.ledger.entry import Account, Accounts, Entry, altered, exact, unusable
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, commitment_of, seal_of
 from dxgeom.ledger.windows import InstalmentStep, Window
@@ -141,6 +142,7 @@ class Book:
         self.windows: dict[int, Window] = {}
         """By entry, of plans that are released in instalments."""
         self.steps = 0
+        self.chances = Chances()
         self._alike: dict[str, dict[int, bool]] = {}
         self._readers: dict[str, Callable[[Record, dict[str, Any]], None]] = {
             "data_sets": self._add_data_set,
@@ -150,6 +152,7 @@ class Book:
             "answers": self._add_answer,
             "allotments": self._add_allotment,
             "instalments": self._add_step,
+            "chances": self._add_chance,
         }
 
     @property
@@ -336,6 +339,10 @@ class Book:
             raise altered(self.described, f"row {record.position} cannot follow: {known.refusal(step)}")
         self.windows[step.entry] = known
         known.add(step)
+
+    def _add_chance(self, record: Record, row: dict[str, Any]) -> None:
+        last = self.entries[-1] if self.entries else None
+        self.chances.add(self.described, row, last, last is not None and last.seal == self.seal)
 
     def division(self, account: int, edition: str | None) -> tuple[Allotment, ...]:
         """How an account is divided, and what was spent of each part; where squares add up in roots of these."""

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 from dxgeom.arguments import require
 from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger.book import ALL, Allotment, Book, KeptAccount
+from dxgeom.ledger.chances import checked_chance
 from dxgeom.ledger.chronicle import Page
 from dxgeom.ledger.entry import Account, amount, storable, unusable
 from dxgeom.ledger.tables import (
@@ -41,6 +42,7 @@ def checked(account: Account) -> Account:
     storable(account.policy_fingerprint, "policy's fingerprint")
     amount(account.budget, "budget")
     privacy_measure_of(account.privacy_measure, "privacy_measure")
+    checked_chance(account.delta)
     data_set = account.data_set
     for text, what in ((data_set.name, "data set's name"), (data_set.edition, "data set's edition")):
         if text is not None:
@@ -191,10 +193,17 @@ class ChargeRequest:
     key: str | None
     owner: str | None
     reserve: int
+    chance: Fraction | None = None
 
 
 def charge_request(
-    spend: object, purpose: str, plan_fingerprint: str, key: str | None, owner: str | None, reserve: int
+    spend: object,
+    purpose: str,
+    plan_fingerprint: str,
+    key: str | None,
+    owner: str | None,
+    reserve: int,
+    chance: Fraction | None = None,
 ) -> ChargeRequest:
     """The same, if a ledger can hold it. Raises: LedgerError."""
     for text, what in ((key, "key"), (owner, "owner")):
@@ -209,12 +218,29 @@ def charge_request(
         key,
         owner,
         reserve,
+        checked_chance(chance),
     )
+
+
+Row: TypeAlias = tuple[Table, tuple[Field, ...]]
+
+
+def charge_rows(
+    book: Book, account: Account, wanted: ChargeRequest, now: datetime, commitment: str, who: str | None = None
+) -> tuple[Row, ...]:
+    """The entry's row, and behind it that of its chance where it has one; the account's own are in the book already.
+
+    Raises: as :func:`charge_row`; LedgerError where the policy states no ``delta``.
+    """
+    row, kept = charge_row(book, account, wanted, now, commitment, who), book.account_for(account)
+    if wanted.chance is None or kept is None:
+        return (row,)
+    return row, book.chances.row(book.described, len(book.entries) + 1, kept.number, account, wanted.chance)
 
 
 def charge_row(
     book: Book, account: Account, wanted: ChargeRequest, now: datetime, commitment: str, who: str | None = None
-) -> tuple[Table, tuple[Field, ...]]:
+) -> Row:
     """The entry's row, which commits to a secret. The account's own rows are in the book already.
 
     Raises: BudgetExceeded; LedgerError for a key that is taken, or sums of too many digits.

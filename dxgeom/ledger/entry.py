@@ -48,7 +48,8 @@ class Account:
     ``privacy_measure``: how spends add up, "pure" or "concentrated". ``data_set``: which data it is about. ``policy``:
     the policy itself as canonical text, or what gives it, for those who ask later what was told; None where it is not
     at hand. ``alike``: whether another policy's text means the same, whose account then is this one's, too.
-    ``labels``: what readers see instead of names and values. Nothing here comes from data.
+    ``labels``: what readers see instead of names and values. ``delta``: with which chance all releases together may be
+    outside their promise, None for never. Nothing here comes from data.
     """
 
     policy_name: str
@@ -59,6 +60,7 @@ class Account:
     policy: str | Callable[[], str | None] | None = field(default=None, repr=False, compare=False)
     alike: Callable[[str], bool] | None = field(default=None, repr=False, compare=False)
     labels: PolicyLabels | None = field(default=None, repr=False, compare=False)
+    delta: Fraction | None = None
 
 
 @final

@@ -13,6 +13,7 @@ from dxgeom.arguments import require
 from dxgeom.errors import LedgerError, WrongArgument
 from dxgeom.ledger.answers import answer_in
 from dxgeom.ledger.book import Allotment, Book, KeptAccount, KeptAnswer
+from dxgeom.ledger.chances import EntryChance
 from dxgeom.ledger.chronicle import Chronicle, Session
 from dxgeom.ledger.entry import Account, Accounts, Entry, unusable
 from dxgeom.ledger.stores import store_at
@@ -79,6 +80,7 @@ class History:
     ``together``: what the accounts come to where there are several, once for each edition that has other people.
     ``windows``: plans that are released in instalments, by the entry that paid for all periods.
     ``allotments``: how accounts are divided; where editions have other people, once for each edition.
+    ``chances``: with which chance entries are outside their promise, of those that may be.
     """
 
     described: str
@@ -93,6 +95,7 @@ class History:
     allotments: tuple[Allotment, ...]
     together: tuple[Accounts, ...] = ()
     windows: dict[int, Window] = field(default_factory=dict, repr=False)
+    chances: dict[int, EntryChance] = field(default_factory=dict, repr=False)
 
     @property
     def privacy_measure(self) -> PrivacyMeasure:
@@ -174,6 +177,7 @@ def history_of(book: Book, waiting: dict[int, int]) -> History:
         tuple(_allotments(book)),
         tuple(one for edition in _editions(book, book.entries) if (one := book.together(edition)) is not None),
         dict(book.windows),
+        dict(book.chances.by_entry),
     )
 
 

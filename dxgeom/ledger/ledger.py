@@ -22,6 +22,7 @@ from dxgeom.ledger.charging import (
     allotments_of,
     charge_request,
     charge_row,
+    charge_rows,
     checked,
     checked_parts,
     divide,
@@ -79,6 +80,7 @@ class Ledger(Displayed, Uncopied):
         policy: str | None = None,
         privacy_measure: Privacy = PURE,
         alike: Callable[[str], bool] | None = None,
+        delta: Fraction | None = None,
     ) -> Ledger:
         """Opens the ledger at ``path``, or begins one if there is none: in a file, or on a server by its URL.
 
@@ -86,7 +88,7 @@ class Ledger(Displayed, Uncopied):
         data the policy is about; a named data set's takes several policies. ``policy``: its text, for
         :meth:`disclosed_loss`. ``privacy_measure``: how spends add up, "pure" (sums) or "concentrated" (squares), as in
         the ledger's first account. ``alike``: whether another policy's text means the same, whose account then is this
-        one's, too.
+        one's, too. ``delta``: with which chance all releases together may be outside their promise.
 
         Raises: LedgerError when the file cannot be used, is damaged, or belongs to another policy, budget or data set.
         """
@@ -95,9 +97,8 @@ class Ledger(Displayed, Uncopied):
         given: object = alike
         if not (given is None or callable(given)):
             require(given, NoneType, "alike", "give a function that is handed a policy's text, or leave it out")
-        ledger = cls._at(
-            path, Account(policy_name, policy_fingerprint, budget, privacy_measure, data_set, policy, alike)
-        )
+        said = (policy_name, policy_fingerprint, budget, privacy_measure, data_set, policy, alike)
+        ledger = cls._at(path, Account(*said, delta=delta))
         ledger._begin()
         ledger._chronicle.store.try_to_write()
         return ledger
@@ -145,27 +146,30 @@ class Ledger(Displayed, Uncopied):
         key: str | None = None,
         owner: str | None = None,
         reserve: int = 0,
+        chance: Fraction | None = None,
     ) -> Entry:
         """Spends; when this returns, the entry is on the disk, and only then may noise be drawn.
 
         ``key``: a name of this release, by which :meth:`find` finds it again; no two entries have the same.
         ``owner``: whose allotment it is counted against; where nothing is allotted it is only noted. ``reserve``: bytes
         that the answer has at most, as the plan fixes them; room for so many is made on the disk, so that storing the
-        answer needs none.
+        answer needs none. ``chance``: with which the release is outside its promise, None for never; such chances add
+        up to the policy's ``delta`` at most.
 
         Raises: BudgetExceeded, with nothing spent; LedgerError when the ledger cannot be written or the key is taken
         (the release must not happen; at worst budget is lost).
         """
-        wanted, secret = charge_request(spend, purpose, plan_fingerprint, key, owner, reserve), token_hex(32)
+        wanted = charge_request(spend, purpose, plan_fingerprint, key, owner, reserve, chance)
+        secret = token_hex(32)
         if self._new:
             # A new ledger has the whole budget: what this refuses, a file would refuse, too.
             book, records = new_book(self._account)
-            charge_row(book, self._account, wanted, datetime.now(UTC), "")
+            charge_rows(book, self._account, wanted, datetime.now(UTC), "")
             self._begin(records)
         with self._chronicle.writing() as page:
             open_account(page, self._account)
-            row = charge_row(page.book, self._account, wanted, page.now(), commitment_of(secret), page.who())
-            return append_with_room(page, self._chronicle.store.files, row, wanted.reserve, secret)
+            rows = charge_rows(page.book, self._account, wanted, page.now(), commitment_of(secret), page.who())
+            return append_with_room(page, self._chronicle.store.files, rows, wanted.reserve, secret)
 
     def open_account(self) -> None:
         """Begins the ledger and writes down this policy and its budget, as far as that is still to be done.

@@ -19,7 +19,7 @@ from dxgeom.ledger.answer_files import AnswerFiles
 from dxgeom.ledger.chronicle import ContentOf, LedgerStore
 from dxgeom.ledger.entry import altered, unusable
 from dxgeom.ledger.postgres_connection import address_of, begin, connected, plain_errors
-from dxgeom.ledger.tables import COMMITTED, ENTRIES, INSTALMENTS, Record
+from dxgeom.ledger.tables import CHANCES, COMMITTED, ENTRIES, INSTALMENTS, Record
 
 # ruff: noqa: S608 (names are constants, or those of a schema that address_of has checked)
 
@@ -92,6 +92,12 @@ class PostgresSession:
         }
         if table is ENTRIES and fields["reserved"] > LARGEST_ANSWER:
             raise unusable(self._described, "answers of more than 256 MiB have no place on a server; use a ledger file")
+        if table is CHANCES:
+            raise unusable(
+                self._described,
+                "a ledger on a server does not count chances 'delta' of releases; keep this policy's ledger in a file; "
+                "nothing was spent",
+            )
         if table.content:
             fields["content"] = content
         if table is INSTALMENTS and table not in layout.tables_of(self.identity()):

@@ -13,7 +13,9 @@ from dxgeom.ledger.entry import RESTORE, busy, unusable
 from dxgeom.ledger.tables import (
     ALL_TABLES,
     ALLOTMENTS,
+    CHANCES,
     COMMITTED,
+    COUNTING_CHANCES,
     FORMAT,
     INSTALMENTS,
     LATER_COLUMNS,
@@ -45,6 +47,12 @@ TOLD: Final = 7
 """The version of a file that opened a plan to be released in instalments; others stay as they are."""
 
 TOLD_MOVED: Final = 8
+"""The version of such a file whose ledger went to another place."""
+
+CHANCED: Final = 9
+"""The version of a file in which an entry has a chance of being outside its promise; others stay as they are."""
+
+CHANCED_MOVED: Final = 10
 """The version of such a file whose ledger went to another place."""
 
 LOCK_SECONDS = 30.0
@@ -108,7 +116,7 @@ def lay_out(connection: sqlite3.Connection) -> None:
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
     """Creates tables and columns that came later where they are missing, in the transaction. Raises: sqlite3.Error."""
     version = version_of(connection)
-    if version in (CURRENT, TOLD):
+    if version in (CURRENT, TOLD, CHANCED):
         return
     if version == FORMAT:
         for statement in _statements((ALLOTMENTS,), CURRENT):
@@ -121,10 +129,13 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
 def insert(connection: sqlite3.Connection, record: Record, content: bytes | None = None) -> None:
     """Adds a row to an up to date file, in the transaction. Raises: sqlite3.Error."""
     table = record.table
-    if table is INSTALMENTS and version_of(connection) == CURRENT:
-        for statement in _statements((INSTALMENTS,), TOLD):
+    version = version_of(connection)
+    needed = {INSTALMENTS.name: TOLD, CHANCES.name: CHANCED}.get(table.name, CURRENT)
+    if needed > version:
+        new = [one for one in _tables(needed) if one not in _tables(version)]
+        for statement in _statements(tuple(new), needed):
             connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {TOLD}")
+        connection.execute(f"PRAGMA user_version = {needed}")
     named = {"position": record.position, "seal": record.seal, **({"content": content} if table.content else {})}
     named |= {column.name: field for column, field in zip(table.columns, record.fields, strict=True)}
     marks = ", ".join("?" * len(named))
@@ -136,19 +147,19 @@ def retire(connection: sqlite3.Connection, place: str) -> None:
     bring_up_to_date(connection)
     connection.execute(_WHERE)
     connection.execute("INSERT INTO moved VALUES (?)", (place,))
-    connection.execute(f"PRAGMA user_version = {TOLD_MOVED if version_of(connection) == TOLD else CURRENT_MOVED}")
+    connection.execute(f"PRAGMA user_version = {_AWAY[version_of(connection)]}")
 
 
 def stay(connection: sqlite3.Connection) -> None:
     """Undoes :func:`retire`, in the transaction. Raises: sqlite3.Error."""
     connection.execute("DROP TABLE moved")
-    before = {MOVED: DIVIDED, TOLD_MOVED: TOLD}.get(version_of(connection), CURRENT)
+    before = {MOVED: DIVIDED, **{away: here for here, away in _AWAY.items()}}[version_of(connection)]
     connection.execute(f"PRAGMA user_version = {before}")
 
 
 def place_of(connection: sqlite3.Connection) -> str | None:
     """Where the file's ledger went, None where it is here. Raises: sqlite3.Error."""
-    if version_of(connection) not in (MOVED, CURRENT_MOVED, TOLD_MOVED):
+    if version_of(connection) not in (MOVED, *_AWAY.values()):
         return None
     return str(connection.execute("SELECT place FROM moved").fetchone()[0])
 
@@ -168,8 +179,15 @@ def version_of(connection: sqlite3.Connection) -> int:
 def tables_of(connection: sqlite3.Connection) -> Iterator[tuple[Table, tuple[Column, ...]]]:
     """Which tables the file has, and which of their columns. Raises: sqlite3.Error."""
     version = version_of(connection)
-    for table in _UNDIVIDED if version == FORMAT else ALL_TABLES if version >= TOLD else TABLES:
+    for table in _tables(version):
         yield table, table.columns_of(COMMITTED if version >= CURRENT else FORMAT)
+
+
+def _tables(version: int) -> tuple[Table, ...]:
+    """Which tables a file of this version has."""
+    if version == FORMAT:
+        return _UNDIVIDED
+    return COUNTING_CHANCES if version >= CHANCED else ALL_TABLES if version >= TOLD else TABLES
 
 
 def check_layout(connection: sqlite3.Connection, described: str) -> None:
@@ -200,7 +218,7 @@ def check_version(version: int, described: str) -> None:
     if version not in _SCHEMA:
         raise unusable(
             described,
-            f"it has layout version {version}, and this dxgeom knows versions {FORMAT} to {TOLD_MOVED}; use the "
+            f"it has layout version {version}, and this dxgeom knows versions {FORMAT} to {CHANCED_MOVED}; use the "
             "dxgeom that wrote it",
         )
 
@@ -245,6 +263,7 @@ def _statements(tables: tuple[Table, ...], version: int) -> tuple[str, ...]:
 
 
 _UNDIVIDED: Final = tuple(table for table in TABLES if table is not ALLOTMENTS)
+_AWAY: Final = {CURRENT: CURRENT_MOVED, TOLD: TOLD_MOVED, CHANCED: CHANCED_MOVED}
 _WHERE: Final = "CREATE TABLE moved (place TEXT NOT NULL) STRICT"
 _SCHEMA: Final = {
     FORMAT: _statements(_UNDIVIDED, FORMAT),
@@ -254,4 +273,6 @@ _SCHEMA: Final = {
     CURRENT_MOVED: (*_statements(TABLES, CURRENT_MOVED), _WHERE),
     TOLD: _statements(ALL_TABLES, TOLD),
     TOLD_MOVED: (*_statements(ALL_TABLES, TOLD_MOVED), _WHERE),
+    CHANCED: _statements(COUNTING_CHANCES, CHANCED),
+    CHANCED_MOVED: (*_statements(COUNTING_CHANCES, CHANCED_MOVED), _WHERE),
 }

@@ -157,6 +157,20 @@ INSTALMENTS: Final = Table(
 
 ALL_TABLES: Final = (*TABLES, INSTALMENTS)
 
+CHANCES: Final = Table(
+    "chances",
+    (
+        _NUMBER,
+        Column("entry", int, unique=True),
+        Column("chance", exact=True),
+        Column("total", exact=True),  # of the account's entries so far
+        Column("allowed", exact=True),  # what the account's policy allows for all time, the same in all its rows
+    ),
+)
+"""With which chance δ an entry's release is outside its promise. Only files with such an entry have it."""
+
+COUNTING_CHANCES: Final = (*ALL_TABLES, CHANCES)
+
 LATER_COLUMNS: Final = tuple((table, column) for table in TABLES for column in table.columns if column.since > FORMAT)
 
 SHARED: Final = "shared"

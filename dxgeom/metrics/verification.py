@@ -87,6 +87,7 @@ class VerifiedMetric(Displayed):
     distances hold for who knows these counts, too, which not every noise honours; also of a part of such a metric.
     ``over_periods``: what the policy promises of records in several periods, of which these distances keep more than is
     asked; None where they are all of it.
+    ``delta``: with which chance all releases together may be outside what distances promise, None for never.
     """
 
     metric: Metric
@@ -105,6 +106,7 @@ class VerifiedMetric(Displayed):
     known: KnownCounts | None = field(default=None, repr=False)
     held: bool = False
     over_periods: OverPeriods | None = field(default=None, repr=False)
+    delta: Fraction | None = None
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -220,13 +222,15 @@ def verify(
     labels: PolicyLabels | None = None,
     known: KnownCounts | None = None,
     over_periods: OverPeriods | None = None,
+    delta: Fraction | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
     Args: ``fingerprint``: of all that was stated, ``privacy`` included, and the universe where one is given; else see
     :meth:`VerifiedMetric.on`. ``people``: left out, as the universe says; stated for people whose rows are counted,
     where ``metric`` has to be that of a row. ``known``: counts of these records that everybody may know.
-    ``over_periods``: what is promised of several periods, which ``metric`` keeps.
+    ``over_periods``: what is promised of several periods, which ``metric`` keeps. ``delta``: the chance that a policy
+    states.
 
     Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
@@ -249,6 +253,7 @@ def verify(
         known,
         known is not None and known.hold is not None,
         over_periods,
+        delta,
         door=_DOOR,
     )
 

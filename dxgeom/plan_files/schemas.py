@@ -180,6 +180,7 @@ class CoefficientForm(BaseModel):
 _CHARGED: Final[dict[str, Any]] = {
     "spent": (str, ...),
     "remaining": (str, ...),
+    "delta": (str, Field(default="", description="With which chance its odds do not hold; left out where always.")),
     "records": (int | None, ...),
     "public": (str, Field(default="", description="Where the number of records is public, what that tells.")),
     "dropped_rows": (int | None, ...),

@@ -321,6 +321,7 @@ class Release(Pictured, Generic[Answer]):
             **with_labels(self._shown.document(level, joint=joint), self.mechanism.account.labels),
             "spent": str(self.spent),
             "remaining": str(self.remaining),
+            **({} if self.mechanism.delta is None else {"delta": str(self.mechanism.delta)}),
             "records": self.records,
             **public_number_in_words(self.records is not None),
             **self._people_in_words,

@@ -105,6 +105,11 @@ class Policy(Pictured):
         return self.resolved.budget
 
     @property
+    def delta(self) -> Fraction | None:
+        """With which chance all releases together may be outside its promise; None for never."""
+        return self.resolved.delta
+
+    @property
     def privacy(self) -> Privacy:
         """What a distance promises, and how spends add up: "pure" or "concentrated"."""
         return self.resolved.privacy
@@ -240,6 +245,7 @@ class Policy(Pictured):
             privacy=self.privacy,
             known=self.resolved.known,
             over_periods=self._over_periods,
+            delta=self.delta,
         )
 
     @property
@@ -313,7 +319,9 @@ class Policy(Pictured):
         from dxgeom.policy.explain.telling import Telling
         from dxgeom.policy.explain.two_people import explain_people
 
-        return explain_people(self.universe, self.explain, first, second, Telling(self.privacy, self.budget))
+        return explain_people(
+            self.universe, self.explain, first, second, Telling(self.privacy, self.budget, self.delta)
+        )
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:

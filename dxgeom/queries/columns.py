@@ -23,7 +23,7 @@ from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import WeightTable, tabulated
 from dxgeom.universe.weight_tables import along
 from dxgeom.universe.wording import shown
-from dxgeom.universe.workloads.groups import Groups, cut_groups, groups_of_column
+from dxgeom.universe.workloads.groups import Groups, cut_groups, groups_of_column, unlisted_groups
 
 _COUNTED: Final = "count the records with each word, or make the attribute a range or bins"
 _DATED: Final = "ask for 'median: column' of it, or make the attribute a range, such as of days since a first one"
@@ -151,8 +151,13 @@ class ColumnReader:
             return None
         return found
 
-    def groups(self, node: Node) -> Groups | None:
-        """A column's distinct values."""
+    def groups(self, node: Node, *, unlisted: bool = False) -> Groups | None:
+        """A column's distinct values; with ``unlisted`` also of one whose values nobody listed."""
+        name = node.text.strip("`") if isinstance(node, Scalar) else ""
+        if unlisted and name in self.universe.names:
+            axis = self.universe.names.index(name)
+            if self.universe.attributes[axis].unlisted:
+                return unlisted_groups(self.universe, axis)
         found = self.column(node)
         if found is None:
             return None

@@ -80,13 +80,13 @@ def _asked_of_each(queries: AskedQueries, groups: NamedTable) -> AskedQueries | 
     )
 
 
-def groups_by(by: Node, columns: ColumnReader, key: str = "by") -> list[Groups] | None:
-    """The groups of each column that is named behind ``key``."""
+def groups_by(by: Node, columns: ColumnReader, key: str = "by", *, unlisted: bool = False) -> list[Groups] | None:
+    """The groups of each column that is named behind ``key``; with ``unlisted`` also where nobody listed values."""
     nodes = by.items if isinstance(by, Sequence) else (by,)
     if not nodes:
         advice = f"write '{key}: ward', or '{key}: [ward, sex]'"
         columns.note("DX108", by.span, f"'{key}' names one or more columns", advice)
-    read = [(node, columns.groups(node)) for node in nodes]
+    read = [(node, columns.groups(node, unlisted=unlisted)) for node in nodes]
     found = [(node.span, group) for node, group in read if group is not None]
     if len(found) < len(nodes) or not nodes:
         return None

@@ -209,7 +209,8 @@ def _all_ways(value: Mapping, columns: ColumnReader) -> Sequence[tuple[Groups, .
             columns.note("DX105", key.span, f"the key {shown(key.text)} is not known here", advice)
     among = value.entry("of")
     if among is None:
-        first = [*enumerate(attribute.columns[0] for attribute in columns.universe.attributes)]
+        each = enumerate(columns.universe.attributes)
+        first = [(axis, attribute.columns[0]) for axis, attribute in each if not attribute.unlisted]
         found: list[Groups | None] = [groups_of_column(columns.universe, *one) for one in first]
         for one in first:
             columns.by_value(*one)

@@ -67,6 +67,11 @@ class Attribute(ABC):
         """
 
     @property
+    def unlisted(self) -> bool:
+        """Whether nobody listed its values: its labels stand for any two of them."""
+        return False
+
+    @property
     def missing(self) -> int | None:
         """The code that means no value, always the last; None where every record has one."""
         return None
@@ -165,6 +170,56 @@ class CategoricalAttribute(Attribute):
 
     def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
         return codes_of_words(self.values, raw)
+
+
+KEYS_OF_UNLISTED: Final = "ask for 'keys' of it with a 'delta', in a file of tasks"
+
+
+def not_listed(name: str) -> str:
+    """Why most questions cannot be about an attribute."""
+    return f"nobody listed the values of {shown(name)}"
+
+
+ANY_TEXT: Final = ("(any text)", "(any other text)")
+"""Stand for the values of an attribute that nobody listed: any two of them are as far from each other."""
+
+
+@final
+@dataclass(frozen=True)
+class UnlistedAttribute(Attribute):
+    """Texts that nobody listed. Two labels stand for any two of them, so that rules have a distance to state.
+
+    Whatever reads codes, and not the texts, has one code for all texts: what it answers does not depend on them.
+    """
+
+    name: str
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return ANY_TEXT
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (TextColumn(self.name, ANY_TEXT),)
+
+    @property
+    def unlisted(self) -> bool:
+        return True
+
+    def encode(self, raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+        # The second label has its own code; a row of this very text only lies where another text does.
+        there = (isinstance(value, str) and value != "" for value in raw)
+        codes = (int(value == ANY_TEXT[1]) if one else OUTSIDE for value, one in zip(raw, there, strict=True))
+        return np.fromiter(codes, dtype=np.int64, count=len(raw))
+
+    def accepted(self, found: str) -> str:
+        return "any text is a value, and none is not"
+
+    def code_of(self, text: str) -> int:
+        if text in ANY_TEXT:
+            return ANY_TEXT.index(text)
+        said = " and ".join(map(shown, ANY_TEXT))
+        raise NotAValue(f"the values of {self.name} are not listed", f"{said} stand for any two of them")
 
 
 def codes_of_words(words: tuple[str, ...], raw: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:

@@ -97,6 +97,17 @@ def plain(number: Fraction) -> str:
     return f"{'-' if number < 0 else ''}{whole}.{fraction:0{digits}d}".rstrip("0")
 
 
+def chance_in_words(chance: Fraction) -> str:
+    """A chance as a person writes it: 1e-9 where it is a power of ten or few digits of one, else all its digits."""
+    if chance == 0:
+        return "0"
+    digits, power = chance, 0
+    while digits < 1 and power < 300:
+        digits, power = digits * 10, power + 1
+    short = digits.denominator == 1 or (digits * 1000).denominator == 1
+    return f"{plain(digits)}e-{power}" if short and power > 3 else plain(chance)
+
+
 def texts_of(numbers: Sequence[Fraction]) -> tuple[str, ...]:
     """:func:`plain` of each number."""
     return tuple(plain(number) for number in numbers)

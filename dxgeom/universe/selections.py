@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import PredicateError
-from dxgeom.universe.attributes import Attribute
+from dxgeom.universe.attributes import KEYS_OF_UNLISTED, Attribute, not_listed
 from dxgeom.universe.columns import Column, TextColumn
 from dxgeom.universe.conditions.masks import day_part_mask, like_mask, number_mask, text_mask
 from dxgeom.universe.predicates import (
@@ -96,6 +96,8 @@ def find_column(universe: Universe, name: Name) -> tuple[int, Column]:
         for column in attribute.columns
         if column.name == name.column and name.attribute in (None, attribute.name)
     ]
+    if len(found) == 1 and universe.attributes[found[0][0]].unlisted:
+        raise PredicateError(not_listed(name.column), name.offset, KEYS_OF_UNLISTED)
     if len(found) == 1:
         return found[0]
     if found:

@@ -179,6 +179,7 @@ TASKED: list[tuple[str, dict[str, Any], Any]] = [
 ]
 TOLD_OTHERWISE = {
     "TaskSyntax.share": "changed beside another task's, in the next test",
+    "KeysTaskSyntax.delta": "of a policy with values that nobody listed, in tests/unit/mechanisms/linear",
     "SeriesTaskSyntax.series": "all attributes of the policy in their order, or it is refused",
 }
 

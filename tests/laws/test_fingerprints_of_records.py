@@ -21,7 +21,7 @@ from dxgeom.policy.bounds.bound import Bound, Constant
 from dxgeom.policy.bounds.distance_bounds import Edges, Partition, PerDistance, Threshold
 from dxgeom.policy.bounds.joint_bounds import JointBound, JointConstant, LargestChange
 from dxgeom.policy.bounds.value_bounds import AmongPresent, ByIndividual, ByValue, MissingValue
-from dxgeom.universe.attributes import Attribute, CategoricalAttribute
+from dxgeom.universe.attributes import Attribute, CategoricalAttribute, UnlistedAttribute
 from dxgeom.universe.columns import TextColumn
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.numbers.number_cells import RawNumbers
@@ -168,6 +168,7 @@ CHANGED: list[tuple[Any, dict[str, Any]]] = [
             "form": FileForm(header=0, names=("a", "b")),
         },
     ),
+    (UnlistedAttribute("t"), {"name": "u"}),
     (Constant(ONE), {"epsilon": TWO}),
     (ByValue((ONE, None)), {"epsilons": (None, ONE)}),
     (ByIndividual((ONE, None)), {"epsilons": (None, ONE)}),

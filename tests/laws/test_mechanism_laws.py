@@ -49,6 +49,7 @@ def opened(mechanism):
         policy_name=account.policy_name,
         budget=account.budget,
         privacy_measure=account.privacy_measure,
+        delta=account.delta,
     )
 
 

@@ -700,6 +700,65 @@ CASES["noisy keys"] = Case(
 )
 
 
+UNLISTED_POLICY = Policy.from_dict(
+    {
+        "policy": "own words",
+        "universe": {"attributes": {"a": {"open": "text"}}},
+        "rules": [{"change": "a", "epsilon": "0.75"}],
+        "delta": "0.9",
+    }
+)
+
+
+def texts(*counts):
+    """The counts of keys by their texts, of which each that is handed over has some record."""
+    return KeyTable(np.arange(len(counts)), np.array(counts), sum(counts), words=tuple("abcd"[: len(counts)]))
+
+
+def own_words():
+    """Noise that shows a key of one record alone with a chance of 0.4, so that what is reported is often enough seen.
+    The tables that are compared have the same keys: what is told of one's own is enumerated in tests/unit."""
+    asked = queries_from_dict({"tasks": [{"keys": "a", "delta": "0.4"}]}, UNLISTED_POLICY)
+    (part,) = plan(UNLISTED_POLICY.compile(), asked).parts
+    return part.mechanism
+
+
+def unlisted_chance(mechanism, spend, count):
+    scale, edge = mechanism.known.blocks[0].scale / float(spend), mechanism.threshold(spend) - 0.5 - count
+    return math.exp(-edge / scale) / 2 if edge > 0 else 1 - math.exp(edge / scale) / 2
+
+
+def unlisted_view(mechanism, answers, here, there):
+    """The whole log-likelihood, of what is not reported, too."""
+    spend = Fraction(1, 2)
+    scale = mechanism.known.blocks[0].scale / float(spend)
+
+    def log_chance(data, one):
+        told = {one.words[key]: value for key, value in zip(one.keys.tolist(), one.numerators.tolist(), strict=True)}
+        total = 0.0
+        for word, count in zip(data.words, data.counts.tolist(), strict=True):
+            if word not in told:
+                total += math.log(1 - unlisted_chance(mechanism, spend, count))
+                continue
+            off = abs(told[word] - count)
+            chance = 1 - math.exp(-0.5 / scale) if off == 0 else math.exp(-off / scale) * math.sinh(0.5 / scale)
+            total += math.log(chance)
+        return total
+
+    return np.array([log_chance(here, one) - log_chance(there, one) for one in answers])
+
+
+CASES["noisy keys that nobody listed"] = Case(
+    make=own_words,
+    data=texts(3, 1, 4, 2),
+    others=((texts(2, 2, 4, 2), RATE), (texts(2, 1, 5, 2), RATE), (texts(2, 1, 4, 3), RATE)),
+    view=unlisted_view,
+    wrong=(COUNTS, None, [1, 2], KeyTable(np.array([0, 4]), np.array([1, 2]), 3), texts(1, 0)),
+    loss=lambda answer: float(len(answer.keys)),
+    stated=lambda mechanism, spend: sum(unlisted_chance(mechanism, spend, count) for count in (3, 1, 4, 2)),
+)
+
+
 def eight_keys():
     asked = {"tasks": [{"keys": ["a", "b"], "rollup": {"a": "0.4"}, "at_least": 2}]}
     (part,) = plan(KEY_POLICY.compile(), queries_from_dict(asked, KEY_POLICY)).parts

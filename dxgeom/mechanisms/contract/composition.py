@@ -241,6 +241,11 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         return next(iter(self._wholes), None)
 
     @property
+    def delta(self) -> Fraction | None:
+        """The sum of the parts' chances."""
+        return sum((part.delta for part in self.parts if part.delta is not None), Fraction(0)) or None
+
+    @property
     def _wholes(self) -> set[Fraction]:
         """The whole spends at which a part gets the one that it was made for."""
         return {part.only_spend / share for part, share, _ in self._alike if part.only_spend is not None}
@@ -314,6 +319,10 @@ class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
     @property
     def only_spend(self) -> Fraction | None:
         return self.inner.only_spend
+
+    @property
+    def delta(self) -> Fraction | None:
+        return self.inner.delta
 
     def check(self, data: Data, spend: Fraction) -> None:
         self.inner.check(data, spend)

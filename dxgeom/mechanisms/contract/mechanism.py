@@ -80,7 +80,8 @@ class Mechanism(Sealed, ABC, Generic[Data, Answer]):
     """A randomised map from private data to answers.
 
     Guarantee: replacing the data by others at distance D changes the odds of any set of answers by at most
-    e^(spend·D). Which data are how far apart, each class says.
+    e^(spend·D). Which data are how far apart, each class says. Where :attr:`delta` is stated, that holds except with
+    this chance.
     """
 
     name: str
@@ -102,6 +103,11 @@ class Mechanism(Sealed, ABC, Generic[Data, Answer]):
     @property
     def only_spend(self) -> Fraction | None:
         """The one spend that it was made for, None where any will do."""
+        return None
+
+    @property
+    def delta(self) -> Fraction | None:
+        """The chance with which an answer is outside the guarantee, which a ledger counts; None for never."""
         return None
 
     @property
@@ -186,4 +192,5 @@ def account_of(metric: VerifiedMetric) -> Account:
         metric.source_text,
         metric.alike,
         metric.labels,
+        metric.delta,
     )

@@ -36,21 +36,29 @@ MOST_BLOCKS: Final = 4096
 """Products of values with one rate each."""
 _WIDER: Final = 1 + 2.0**-50
 _BYTES_OF_A_KEY: Final = 256
-_BITS: Final = 62
+MOST_COUNTED: Final = 2**62
+"""Counts beyond are cut, and thresholds refused: sums would begin again from below."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class NoisyKeys:
-    """Released keys: that of number ``keys[k]`` has the count ``numerators[k]/divisor``, exactly; rising."""
+    """Released keys: that of number ``keys[k]`` has the count ``numerators[k]/divisor``, exactly; rising. ``words``: of
+    keys that nobody listed the texts that are reported, by which keys are numbered."""
 
     keys: NDArray[np.int64] = field(repr=False)
     numerators: NDArray[np.int64] = field(repr=False)
     divisor: int
+    words: tuple[str, ...] = field(default=(), repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """The keys ready for JSON."""
-        return {"keys": self.keys.tolist(), "numerators": self.numerators.tolist(), "divisor": str(self.divisor)}
+        return {
+            "keys": self.keys.tolist(),
+            "numerators": self.numerators.tolist(),
+            "divisor": str(self.divisor),
+            **self._texts,
+        }
 
     @classmethod
     def rising(cls, keys: list[NDArray[np.int64]], numerators: list[NDArray[np.int64]], divisor: int) -> NoisyKeys:
@@ -61,18 +69,22 @@ class NoisyKeys:
 
     def stored(self) -> dict[str, Any]:
         """As ledgers hold it, without what the mechanism says."""
-        return {"keys": self.keys.tolist(), "counts": self.numerators.tolist()}
+        return {"keys": self.keys.tolist(), "counts": self.numerators.tolist(), **self._texts}
+
+    @property
+    def _texts(self) -> dict[str, Any]:
+        return {"words": [*self.words]} if self.words else {}
 
     @classmethod
-    def of_stored(cls, stored: Any, many: int, divisor: int) -> NoisyKeys:
+    def of_stored(cls, stored: Any, many: int, divisor: int, words: tuple[str, ...] = ()) -> NoisyKeys:
         """What :meth:`stored` wrote. Raises: DataError for other keys than the first ``many``, or other counts."""
         keys, counts = (np.array(stored[word], dtype=np.int64) for word in ("keys", "counts"))
         if len(keys) != len(counts) or (len(keys) and not (keys.min() >= 0 and keys.max() < many)):
             raise DataError("a stored answer of keys has a count for each, and no others than the policy has")
-        return cls(keys, counts, divisor)
+        return cls(keys, counts, divisor, words)
 
 
-class _Block(NamedTuple):
+class KeyBlock(NamedTuple):
     """Keys of one rate: a product of ``members``, places of values. ``scale``: of noise where 1 is spent."""
 
     members: tuple[NDArray[np.int64], ...]
@@ -138,7 +150,7 @@ class KeyCounts(KeyReader[NoisyKeys]):
         return independent_rates(self.metric.metric, shape, {one.axis: one.codes for one in self.columns_of_keys})
 
     @cached_property
-    def blocks(self) -> tuple[_Block, ...]:
+    def blocks(self) -> tuple[KeyBlock, ...]:
         """The keys by their rate, as products.
 
         Raises: UnboundedLoss, UnsupportedCombination, TooLarge.
@@ -155,7 +167,7 @@ class KeyCounts(KeyReader[NoisyKeys]):
                 "their attributes, or one about presence"
             )
         least = min(rates)
-        return tuple(_Block(members, self._scale(rate, least)) for members, rate in found)
+        return tuple(KeyBlock(members, self._scale(rate, least)) for members, rate in found)
 
     def _scale(self, rate: float, least: float) -> float:
         """That of the noise where 1 is spent, *rounded up*."""
@@ -252,9 +264,9 @@ class KeyCounts(KeyReader[NoisyKeys]):
     def require_feasible(self, spend: Fraction) -> None:
         """Refuse, whatever the data, what would tell too many keys. Raises: TooLarge."""
         for block in self.blocks:
-            self._law(block).check_size(self.shares / spend)
+            self.law_of(block).check_size(self.shares / spend)
         threshold = self.threshold(spend)
-        if threshold >= 2**_BITS:
+        if threshold >= MOST_COUNTED:
             raise TooLarge("the threshold does not fit 64-bit integers; spend more of the budget on this release")
         expected = self.expected_spurious(spend)
         if expected > MOST_SPURIOUS:
@@ -263,7 +275,8 @@ class KeyCounts(KeyReader[NoisyKeys]):
                 "larger 'at_least', or a smaller 'spurious', or spend more"
             )
 
-    def _law(self, block: _Block) -> NoiseLaw:
+    def law_of(self, block: KeyBlock) -> NoiseLaw:
+        """That of the noise on its keys where 1 is spent."""
         if self.normal:
             return GaussianNoise(Ellipsoid(np.array([[block.scale]])))
         return LaplaceNoise(np.array([block.scale]))
@@ -278,7 +291,7 @@ class KeyCounts(KeyReader[NoisyKeys]):
             here = order[ends[number] : ends[number + 1]]
             if len(here):
                 # Cut where nobody counts to: a sum would begin again from below.
-                counted, law = np.minimum(data.counts[here], 2**_BITS), self._law(block)
+                counted, law = np.minimum(data.counts[here], MOST_COUNTED), self.law_of(block)
                 noisy = counted + law.draw(len(here), randomness, event.factor)[:, 0]
                 reported = noisy >= threshold
                 keys.append(data.keys[here][reported])

@@ -101,6 +101,7 @@ def buy(
         key=order.key,
         owner=order.allotment,
         reserve=reserve,
+        chance=order.mechanism.delta,
     )
     with failing_after_charge(entry.number, file, stored=False):
         answer = order.mechanism.draw(data, order.spend, randomness)

@@ -151,7 +151,7 @@ def _keys(
     from dxgeom.engines.counted_keys import KeyTable, key_counts
 
     if isinstance(data, KeyTable | MadeUpKeys):
-        found = KeyTable(data.keys, data.counts, data.total)
+        found = KeyTable(data.keys, data.counts, data.total, words=getattr(data, "words", ()))
     else:
         _refuse_rows(data)
         found = key_counts(

@@ -42,6 +42,10 @@ def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp | MadeUpTable
     if isinstance(mechanism, TableReader):
         return _made_up_tables(mechanism.queries, mechanism.shares, people)
     keyed = key_reader(mechanism)
+    if keyed is not None and any(one.unlisted for one in keyed.columns_of_keys):
+        raise UnsupportedCombination(
+            "nobody listed these keys, so there are none to make up: release from data that you made"
+        )
     if keyed is not None:
         drawn = np.random.default_rng().integers(0, keyed.key_count, people)
         keys, counts = np.unique(drawn, return_counts=True)

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.mechanisms.linear.key_counts import KeyCounts, NoisyKeys
 from dxgeom.mechanisms.linear.rolled_up_keys import ALL, OTHERS, RolledUpKeys
+from dxgeom.mechanisms.linear.unlisted_keys import UnlistedKeys
 from dxgeom.numeric.columns import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import unknown_name
 from dxgeom.planner.unknown import Unknown
+from dxgeom.universe.columns import chance_in_words
 from dxgeom.universe.tasks.questions import KeysTask
 from dxgeom.universe.workloads.groups import AnswerOrigin
 from dxgeom.wording.numbers import brief
@@ -58,7 +60,7 @@ class KeyAnswers(ShownAnswers):
     )
 
     question: KeysTask = field(repr=False)
-    mechanism: KeyCounts | RolledUpKeys = field(repr=False)
+    mechanism: KeyCounts | RolledUpKeys | UnlistedKeys = field(repr=False)
     reported: NoisyKeys
     spent: Fraction
 
@@ -70,7 +72,8 @@ class KeyAnswers(ShownAnswers):
     def groups(self) -> dict[str, list[str]]:
         """Of every key the value of each column."""
         rolled = self._rolled_up
-        words = [own.words for own in self.question.columns] if rolled is None else rolled.words
+        texts, columns = self.reported.words, self.question.columns
+        words = [texts if own.unlisted else own.words for own in columns] if rolled is None else rolled.words
         each = zip(self.question.titles, words, self.mechanism.codes_of(self.reported.keys), strict=True)
         return {title: [own[code] for code in places.tolist()] for title, own, places in each}
 
@@ -112,7 +115,7 @@ class KeyAnswers(ShownAnswers):
         return ends if self.reported.divisor == 1 else np.stack(outward, axis=1)
 
     def _of_keys(self, level: float) -> NDArray[np.float64]:
-        plain: KeyCounts = self.mechanism  # type: ignore[assignment]
+        plain: KeyCounts | UnlistedKeys = self.mechanism  # type: ignore[assignment]
         return _ends(plain, self.reported, self.spent, level)
 
     def columns(self, level: float = 0.95, query: str | None = None, *, joint: bool = False) -> Columns:
@@ -166,16 +169,18 @@ class KeyAnswers(ShownAnswers):
             "answers" if written else "first_answers": rows,
             "count": number,
             "key_columns": [*self.question.titles],
+            **({} if self.question.delta is None else {"delta": str(self.question.delta)}),
             "level": float(level),
         }
 
     @property
     def _first(self) -> KeyAnswers:
-        reported = NoisyKeys(self.reported.keys[:_FIRST], self.reported.numerators[:_FIRST], self.reported.divisor)
+        own = self.reported
+        reported = NoisyKeys(own.keys[:_FIRST], own.numerators[:_FIRST], own.divisor, own.words)
         return KeyAnswers(self.question, self.mechanism, reported, self.spent)
 
 
-def _ends(counts: KeyCounts, reported: NoisyKeys, spend: Fraction, level: float) -> NDArray[np.float64]:
+def _ends(counts: KeyCounts | UnlistedKeys, reported: NoisyKeys, spend: Fraction, level: float) -> NDArray[np.float64]:
     """(K, 2): between which the count of each reported key lies, in parts of the divisor."""
     width = np.floor(counts.widths((1 + level) / 2, spend) + 0.5)[counts.blocks_of(reported.keys)].astype(np.float64)
     noisy = reported.numerators.astype(np.float64)
@@ -225,9 +230,11 @@ _OWN: Final = ("query", "name", "value", "low", "high", "rmse", "bias", "unit")
 
 
 def statements_of(
-    question: KeysTask, mechanism: KeyCounts | RolledUpKeys, spend: Fraction, level: float
+    question: KeysTask, mechanism: KeyCounts | RolledUpKeys | UnlistedKeys, spend: Fraction, level: float
 ) -> tuple[str, ...]:
     """What holds of the keys that are reported, and of those that are not, whatever the data."""
+    if question.unlisted:
+        return _of_unlisted(mechanism, spend, level)  # type: ignore[arg-type]
     if not question.rollup:
         return _statements_of(mechanism, spend, level)  # type: ignore[arg-type]
     rolled: RolledUpKeys = mechanism  # type: ignore[assignment]
@@ -244,20 +251,42 @@ def statements_of(
     return (first, *more, below)
 
 
+def _of_unlisted(mechanism: UnlistedKeys, spend: Fraction, level: float) -> tuple[str, ...]:
+    least, rows = _said(mechanism.threshold(spend)), mechanism.rows
+    whose = "one record" if rows == 1 else f"one person, with up to {rows:,} records,"
+    return (
+        f"reported are keys whose count with noise is {least} or more, of those that some record has; the odds that "
+        f"the policy states hold except with chance {chance_in_words(mechanism.chance)}: with at most that chance a "
+        f"key is reported that {whose} alone has, and all releases together use up the policy's 'delta'",
+        *_of_reported(mechanism, spend, level),
+    )
+
+
 def _statements_of(mechanism: KeyCounts, spend: Fraction, level: float, *, below: bool = False) -> tuple[str, ...]:
     """``below``: whether they are told below reported keys alone."""
+    threshold, spurious = mechanism.threshold(spend), mechanism.expected_spurious(spend)
+    least = _said(threshold / mechanism.shares)
+    number, none = f"{mechanism.key_count:,}", f"{mechanism.none_spurious(spend):.3g}"
+    return (
+        f"reported are keys whose count with noise is {least} or more, of {number} that there can be; if no key had a "
+        f"record, {_said(spurious)} would be reported on average at most, and none with probability {none} at least",
+        *_of_reported(mechanism, spend, level, below=below),
+    )
+
+
+def _of_reported(
+    mechanism: KeyCounts | UnlistedKeys, spend: Fraction, level: float, *, below: bool = False
+) -> tuple[str, str]:
+    """How far off a reported count is, and which keys are reported mostly."""
     shares, threshold = mechanism.shares, mechanism.threshold(spend)
-    spurious, widths = mechanism.expected_spurious(spend), mechanism.widths((1 + level) / 2, spend)
+    widths = mechanism.widths((1 + level) / 2, spend)
     above = mechanism.widths(1 - min(2 * (1 - level), 0.999), spend)
     kept = [math.ceil(threshold - 0.5 + float(width)) for width in (above.min(), above.max())]
     off = [math.floor(float(width) + 0.5) / shares for width in (widths.min(), widths.max())]
     people = "people" if shares > 1 else "records"
     nearest = ["; the nearest two keys decide how much noise all have"] if mechanism.rates.uneven else []
     least = _said(threshold / shares)
-    number, none = f"{mechanism.key_count:,}", f"{mechanism.none_spurious(spend):.3g}"
     return (
-        f"reported are keys whose count with noise is {least} or more, of {number} that there can be; if no key had a "
-        f"record, {_said(spurious)} would be reported on average at most, and none with probability {none} at least",
         f"a reported count is at most {_between(off)} too low, and at most as much too high where what that leaves is "
         f"above {least}; a lower one may be too high by all of it; with probability {level:g} for each"
         + "".join(nearest),

@@ -173,7 +173,7 @@ def explain(
         hops = [_step_of(_nearest(policy, "presence"), whole[0], whole[1])]
         total = hops[0].bound
     distance = _agreed(total, metric, universe, i, j)
-    all_told = Telling(policy.privacy, policy.budget)
+    all_told = Telling(policy.privacy, policy.budget, policy.delta)
     free = [place for place, name in enumerate(universe.names) if name not in mentioned]
     known = informed_of_pair(policy, parts, metric, (i, j), free, float(distance))
     return Explanation(file, records[0], records[1], distance, tuple(hops), apart, otherwise, all_told, known)

@@ -31,7 +31,7 @@ from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.syntax.models import DatasetSyntax
 from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.universe.attributes import Attribute
-from dxgeom.universe.columns import plain
+from dxgeom.universe.columns import chance_in_words, plain
 from dxgeom.universe.people.people import public_number_in_words
 from dxgeom.universe.reading.form import FileForm
 from dxgeom.universe.wording import shown
@@ -203,6 +203,18 @@ def _least(rule: ResolvedRule) -> Fraction | None:
     return min((one for one in stated if one > 0), default=None)
 
 
+def unlisted_in_words(names: Sequence[str], delta: Fraction | None) -> list[str]:
+    """What it means that nobody listed the values of some attributes; nothing where all are listed."""
+    if delta is None:
+        return []
+    named = " and ".join(map(shown, names))
+    return [
+        f"Nobody listed the values of {named}: two words stand for any two of them here. Only counts of keys are asked "
+        "of them, and each such release has a chance of its own to show a key that a single person has. All these "
+        f"chances together are at most {chance_in_words(delta)}: except with it, odds hold as stated."
+    ]
+
+
 ONLY_LISTED: Final = (
     "The table lists the records: a chain of rules goes through listed records only, so distances can be larger than "
     "they would be if every combination of values existed."
@@ -234,6 +246,7 @@ class Review:
 
     ``doubts``: rules that hide nothing, and values that are probably not meant so.
     ``known``: what whoever knows the public counts may learn, None where none are listed.
+    ``unlisted``: attributes whose values nobody listed, and ``delta``, with which chance the odds do not hold.
     ``curve``: of concentrated privacy, what is told at once, twice and four times the smallest distance of a rule.
     """
 
@@ -256,6 +269,8 @@ class Review:
     number_is_public: bool = False
     time: TimeReview | None = None
     known: Informed | None = None
+    unlisted: tuple[str, ...] = ()
+    delta: Fraction | None = None
 
     @property
     def tightened(self) -> tuple[Tightening, ...]:
@@ -300,6 +315,7 @@ class Review:
         return [
             *self.people.lines,
             OBSERVER,
+            *unlisted_in_words(self.unlisted, self.delta),
             *([] if self.known is None else self.known.lines()),
             self.data_set or UNNAMED_DATA,
             *(() if self.time is None else self.time.lines()),
@@ -336,6 +352,7 @@ class Review:
             **self.people.as_dict(),
             **public_number_in_words(self.number_is_public),
             "observer": OBSERVER,
+            **({} if self.delta is None else {"unlisted": list(self.unlisted), "delta": str(self.delta)}),
             **({} if self.known is None else {"known": self.known.as_dict()}),
             **({"data_set": self.data_set} if self.data_set else {}),
             **({"read": list(self.read)} if self.read else {}),
@@ -389,6 +406,8 @@ def review(
         number_is_public=policy.universe.absent is None,
         time=time_review(policy, parts, _telling(policy)),
         known=informed_of(policy, parts, metric),
+        unlisted=tuple(one.name for one in policy.universe.attributes if one.unlisted),
+        delta=policy.delta,
     )
 
 
@@ -421,7 +440,7 @@ def _reviewed(
 
 
 def _telling(policy: ResolvedPolicy) -> Telling:
-    return Telling(policy.privacy, policy.budget)
+    return Telling(policy.privacy, policy.budget, policy.delta)
 
 
 def _nearest(policy: ResolvedPolicy) -> Fraction:

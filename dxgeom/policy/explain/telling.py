@@ -11,7 +11,7 @@ from typing import Any, Final, final
 
 from dxgeom.numeric.rounding import round_up
 from dxgeom.privacy.measures import PURE, Privacy
-from dxgeom.universe.columns import plain
+from dxgeom.universe.columns import chance_in_words, plain
 from dxgeom.wording.numbers import at_most
 
 CHANCE: Final = 1e-6
@@ -57,16 +57,23 @@ class CurvePoint:
 @final
 @dataclass(frozen=True)
 class Telling:
-    """What all releases within a budget tell together, under a policy's privacy measure."""
+    """What all releases within a budget tell together, under a policy's privacy measure; except with chance ``delta``,
+    where it is stated."""
 
     privacy: Privacy
     budget: Fraction
+    delta: Fraction | None = None
 
     def at_most(self, epsilon: Fraction) -> str:
         """The odds between records at a distance as a limit, such as "at most 1.11 to 1", *rounded up*."""
         if self.privacy == PURE:
-            return at_most(min(float(epsilon * self.budget), MOST_SAID))
-        return f"{concentrated(epsilon * self.budget)} (but {_SELDOM})"
+            return at_most(min(float(epsilon * self.budget), MOST_SAID)) + self._except
+        return f"{concentrated(epsilon * self.budget)} (but {_SELDOM}){self._except}"
+
+    @property
+    def _except(self) -> str:
+        """With which chance the odds do not hold, where the policy says so."""
+        return "" if self.delta is None else f" (except with chance {chance_in_words(self.delta)})"
 
     def factor(self, epsilon: Fraction) -> str:
         """The same as a limit to the factor by which odds move."""

@@ -12,7 +12,7 @@ from dxgeom.policy.kinds.kind import AnyKind, Misfit
 from dxgeom.policy.kinds.numbers import BinsKind, DatesKind, RangeKind
 from dxgeom.policy.kinds.periods import PERIODS
 from dxgeom.policy.kinds.places import PlacesKind, RegionsKind
-from dxgeom.policy.kinds.words import ListedWordsKind, WordsKind
+from dxgeom.policy.kinds.words import ListedWordsKind, OpenKind, WordsKind
 from dxgeom.policy.source.fields import Length
 from dxgeom.universe.attributes import Attribute
 
@@ -26,6 +26,7 @@ ATTRIBUTE_KINDS: Final[tuple[AnyKind, ...]] = (
     PlacesKind(),
     GraphKind(),
     RegionsKind(),
+    OpenKind(),
 )
 
 

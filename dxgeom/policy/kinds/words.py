@@ -1,16 +1,17 @@
-"""``[a, b, …]`` or ``{values: [a, b, …], …}``: a list of words, which are no distance apart."""
+"""``[a, b, …]`` or ``{values: [a, b, …], …}``: a list of words, which are no distance apart. ``{open: text}``: words
+that nobody listed, of which only counts of keys can be asked."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, ClassVar, Final, TypeAlias, final
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, final
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from dxgeom.policy.kinds.kind import AttributeKeys, AttributeKind, Declared, Misfit, Step, written_as
 from dxgeom.policy.source.data_files import read_words
 from dxgeom.policy.source.fields import Length, wrong_field
-from dxgeom.universe.attributes import CategoricalAttribute
+from dxgeom.universe.attributes import CategoricalAttribute, UnlistedAttribute
 from dxgeom.universe.wording import shown
 
 
@@ -126,3 +127,52 @@ def words_of(values: tuple[str, ...], declared: Declared, at: tuple[Step, ...]) 
             declared.note("DX110", message, "remove one of them", at=(*at, place))
         seen.add(value)
     return CategoricalAttribute(declared.name, values) if sound and 0 < len(seen) == len(values) else None
+
+
+_OPEN: Final = (
+    "Words that nobody listed, such as pages that come and go. Only counts of keys with 'delta' can be asked of them."
+)
+_BESIDE_OPEN: Final = ("open", "title", "from")
+
+
+def _text(value: Any) -> str:
+    if value != "text":
+        raise wrong_field("DX109", "'open' says what the values are, and they are text", "write {open: text}")
+    return "text"
+
+
+@final
+class OpenSyntax(AttributeKeys):
+    """``{open: text}``, perhaps with a title, and the column that has the texts."""
+
+    model_config = written_as("Words that nobody listed", _OPEN)
+
+    open: Annotated[
+        Literal["text"],
+        PlainValidator(_text),
+        WithJsonSchema({"const": "text"}),
+        Field(description="'text': values are whatever words the rows have, and no rule tells them apart."),
+    ]
+
+
+@final
+class OpenKind(AttributeKind[OpenSyntax, UnlistedAttribute]):
+    """Texts that nobody listed: any two are as far from each other as one 'epsilon' says."""
+
+    key: ClassVar[str] = "open"
+    noun: ClassVar[str] = "words that nobody listed"
+    form: ClassVar[str] = "{open}"
+    example: ClassVar[str] = "write {open: text}"
+    syntax = OpenSyntax
+    makes = UnlistedAttribute
+
+    def resolve(self, syntax: OpenSyntax, declared: Declared) -> UnlistedAttribute | None:
+        more = sorted({*syntax.model_fields_set} - {*_BESIDE_OPEN})
+        for key in more:
+            message = f" says {shown(key)}, and nobody listed its values"
+            declared.note("DX194", message, "leave it out: 'title' and 'from' may stand beside 'open: text'", at=(key,))
+        return None if more else UnlistedAttribute(declared.name)
+
+    def measured(self, attribute: UnlistedAttribute, key: str, length: Length) -> Misfit:
+        message = f"'{key}' needs distances, and nobody listed the values of {shown(attribute.name)}"
+        return Misfit(message, "use 'epsilon' alone: any two of them are as far from each other", "DX136")

@@ -62,6 +62,7 @@ def meaning_of(policy: ResolvedPolicy, description: MetricDescription, parts: Se
     held: list[Any] = [] if known is None or known.hold is None else [[known.hold, known.digest]]
     if policy.lasting:
         held.append(["periods", *([periods, str(epsilon)] for periods, epsilon in policy.lasting)])
+    chance = [] if policy.delta is None else [["delta", str(policy.delta)]]
     return canonical_digest(
         "meaning of a policy",
         read,
@@ -72,6 +73,7 @@ def meaning_of(policy: ResolvedPolicy, description: MetricDescription, parts: Se
         sorted(policy.public),
         distances,
         *held,
+        *chance,
     )
 
 

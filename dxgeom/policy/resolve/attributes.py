@@ -1,10 +1,15 @@
-"""The attributes of a policy with their meaning, checked before anything large is built; and their missing values."""
+"""The attributes of a policy with their meaning, checked before anything large is built; their missing values; what
+goes with values that nobody listed."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping as Named
+from collections.abc import Sequence
 from typing import Any, Final
 
+from dxgeom.policy.bounds.bound import Constant
+from dxgeom.policy.bounds.joint_bounds import JointConstant
 from dxgeom.policy.bounds.value_bounds import MissingValue
 from dxgeom.policy.kinds.attribute_kinds import kind_of
 from dxgeom.policy.kinds.kind import AttributeKeys, Declared
@@ -18,6 +23,7 @@ from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain, words_of_column
 from dxgeom.universe.reading.optional import MISSING, OptionalAttribute
 from dxgeom.universe.universe import MOST_ATTRIBUTES, MOST_RECORD_TYPES
+from dxgeom.universe.wording import shown
 
 PUBLIC: Final = "public"
 
@@ -151,3 +157,37 @@ def in_tables(document: PolicySyntax) -> bool:
 def good_name(name: str) -> bool:
     """Whether conditions can name an attribute so."""
     return bool(name) and len(name) <= 100 and "`" not in name and name.isprintable()
+
+
+_CHANCE: Final = (
+    "write 'delta: 1e-9' beside 'budget': with this chance all releases together may show what a single person has"
+)
+
+
+def check_unlisted(
+    tree: SyntaxTree, attributes: Named[str, Attribute], rules: Sequence[ResolvedRule], mistakes: Mistakes
+) -> None:
+    """Note what the policy says that no values which nobody listed go with; and a ``delta`` without any such."""
+    document, names = tree.document, [name for name, one in attributes.items() if one.unlisted]
+    if document.delta is not None and not names and not tree.broken:
+        message = "'delta' is about attributes whose values nobody listed, and there are none"
+        mistakes.add("DX194", tree.key_span("delta"), message, "leave it out, or write {open: text} for an attribute")
+    if not names:
+        return
+    span = tree.key_span("universe", "attributes", names[0])
+    if node_at(tree.root, ("delta",)) is None:
+        message = f"nobody listed the values of {shown(names[0])}, and the policy states no 'delta'"
+        mistakes.add("DX194", span, message, _CHANCE)
+    if document.universe.table is not None:
+        message = f"nobody listed the values of {shown(names[0])}, and a table lists the records"
+        mistakes.add("DX194", span, message, "state 'attributes' without a 'table'")
+    if document.known is not None:
+        message = f"known counts are of listed values, and nobody listed those of {shown(names[0])}"
+        mistakes.add("DX194", tree.key_span("known"), message, "leave them out, or list the values")
+    for rule in rules:
+        about = [name for name, bound in rule.bounds if not isinstance(bound, Constant)]
+        if rule.joint is not None and not isinstance(rule.joint, JointConstant):
+            about += rule.joint.names
+        for name in (name for name in names if name in about):
+            message = f"a rule tells values of {shown(name)} apart, which nobody listed"
+            mistakes.add("DX194", rule.span, message, "write 'change' with 'epsilon' alone, for any two of them")

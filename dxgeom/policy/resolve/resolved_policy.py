@@ -21,6 +21,7 @@ from dxgeom.policy.resolve.attributes import (
     MAX_ATTRIBUTES,
     NAMES,
     check_missing_values,
+    check_unlisted,
     declared_attributes,
     good_name,
     missing_rules,
@@ -279,7 +280,8 @@ class ResolvedPolicy:
     ``rules``: those of the file, after those that attributes state about their missing values; ``public``: the
     attributes of which it is not hidden whether they are missing. ``data_set``: which data it is about.
     ``attribute_spans``: where each attribute's name stands, ``universe_span``: where the universe is; ``document``: the
-    policy as it was written. ``known``: the counts that everybody may know, None for none.
+    policy as it was written. ``known``: the counts that everybody may know, None for none. ``delta``: with which chance
+    all releases together may be outside its promise, None for never.
     """
 
     name: str
@@ -295,6 +297,7 @@ class ResolvedPolicy:
     document: PolicySyntax
     public: frozenset[str] = frozenset()
     known: KnownCounts | None = None
+    delta: Fraction | None = None
 
     @property
     def lasting(self) -> tuple[tuple[int, Fraction], ...]:
@@ -332,6 +335,8 @@ class ResolvedPolicy:
                 meaning["hold"] = self.known.hold
         if self.lasting:
             meaning["periods"] = [[periods, str(epsilon)] for periods, epsilon in self.lasting]
+        if self.delta is not None:
+            meaning["delta"] = str(self.delta)
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
@@ -353,6 +358,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
     rules = missing_rules(tree, attributes, mistakes)
     rules += resolve_rules(tree, attributes, known, public_names(tree), mistakes)
     check_missing_values(tree, attributes, mistakes)
+    check_unlisted(tree, attributes, rules, mistakes)
     reading, form = stated_reading(tree, attributes, mistakes), stated_form(tree, mistakes)
     data_set = _data_set(tree, mistakes)
     presence = any(rule.presence is not None for rule in rules)
@@ -382,6 +388,7 @@ def resolve(tree: SyntaxTree, mistakes: Mistakes) -> ResolvedPolicy | None:
         document=written,
         public=public_names(tree),
         known=counts,
+        delta=document.delta,
     )
 
 

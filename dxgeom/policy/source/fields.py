@@ -103,6 +103,17 @@ def epsilon_of(value: Any) -> Fraction:
     return _positive(value, _EPSILON)
 
 
+_CHANCE: Final = "write 1e-9, or 0.000001"
+
+
+def chance_of(value: Any) -> Fraction:
+    """A chance above 0 and below 1, exactly. Raises: PydanticCustomError for what is none."""
+    chance = _positive(value, _CHANCE)
+    if chance >= 1:
+        raise wrong_field("DX109", "a chance above 0 and below 1 is expected here", _CHANCE)
+    return chance
+
+
 def _length(value: Any) -> Length:
     if isinstance(value, Length):
         return value
@@ -234,6 +245,9 @@ EPSILON_SCHEMA: Final[dict[str, Any]] = {
 }
 """How editors check an epsilon."""
 _POSITIVE_SCHEMA = WithJsonSchema(EPSILON_SCHEMA)
+CHANCE_SCHEMA: Final[dict[str, Any]] = {**EPSILON_SCHEMA, "exclusiveMaximum": 1}
+"""How editors check a chance."""
+_CHANCE_SCHEMA = WithJsonSchema(CHANCE_SCHEMA)
 _WHOLE_BUDGET_SCHEMA = WithJsonSchema({"anyOf": [EPSILON_SCHEMA, {"const": "none"}]})
 NAMES_SCHEMA: Final[dict[str, Any]] = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 """How editors check a name, or a list of them."""
@@ -247,6 +261,7 @@ _DAYS_SCHEMA = WithJsonSchema({"type": ["integer", "string"], "exclusiveMinimum"
 WholeBudget: TypeAlias = Annotated[Fraction | Literal["none"], PlainValidator(_whole_budget), _WHOLE_BUDGET_SCHEMA]
 Exact: TypeAlias = Annotated[Fraction, PlainValidator(exact_field), _NUMBER_SCHEMA]
 Positive: TypeAlias = Annotated[Fraction, PlainValidator(_positive), _POSITIVE_SCHEMA]
+Chance: TypeAlias = Annotated[Fraction, PlainValidator(chance_of), _CHANCE_SCHEMA]
 Epsilon: TypeAlias = Annotated[Fraction, PlainValidator(epsilon_of), _POSITIVE_SCHEMA]
 Day: TypeAlias = Annotated[date, PlainValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
 WholeFromOne: TypeAlias = Annotated[int, PlainValidator(_whole_from_1), _DAYS_SCHEMA]

@@ -69,6 +69,7 @@ CODES: Final[dict[str, str]] = {
     "DX190": "a time whose window is not made of whole periods, or whose column is an attribute",
     "DX191": "people who count over a whole life, or a public number of rows, beside a time",
     "DX192": "a rule about several periods, or about ages, that says something no such rule can",
+    "DX194": "values that nobody listed, beside what needs them listed, or without 'delta'; or 'delta' without any",
     # what is public
     "DX195": "a known count that is stated in no way, or in more than one",
     "DX196": "a known count of an attribute that does not exist, or is named twice, or of too many combinations",

@@ -19,6 +19,7 @@ from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, kind_of
 from dxgeom.policy.rule_kinds import RULE_KINDS
 from dxgeom.policy.source.fields import (
     ByAge,
+    Chance,
     Edges,
     Epsilon,
     LengthText,
@@ -179,6 +180,7 @@ class PolicySyntax(BaseModel):
     time: TimeSyntax | None = None
     rules: tuple[RuleSyntax, ...]
     budget: Positive = Fraction(1)
+    delta: Chance | None = None
     privacy: Literal["pure", "concentrated"] = "pure"
     people: Annotated[PeopleSyntax | Literal["one row each"], _OrOneRowEach()] | None = None
     known: tuple[KnownSyntax, ...] | None = None
@@ -198,8 +200,8 @@ BOUNDS: Final = (
 )
 
 HERE: Final[dict[str, str]] = {
-    "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, privacy, people, "
-    "known, hold, dataset, unconnected",
+    "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, delta, privacy, "
+    "people, known, hold, dataset, unconnected",
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "time": f"time has: {', '.join(TimeSyntax.model_fields)}; as in {{column: day, from: 2027-01-01, to: 2027-12-31, "
     "every: day}",
@@ -220,7 +222,6 @@ OF_OTHER_LANGUAGES: Final[dict[str, dict[str, str]]] = {
         "attributes": "indent it by two spaces",
         "epsilon": "indent it, below a rule; what all releases may spend is 'budget: 2'",
         "change": "indent it, below 'rules:', behind a dash and a space",
-        "delta": "leave it out, or write 'privacy: concentrated'",
         "version": "leave it out",
         **dict.fromkeys(
             ("constraints", "public", "invariants", "marginals"), "write 'known:', and '- totals: region' below"

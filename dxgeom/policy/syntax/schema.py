@@ -30,6 +30,8 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "rules": "Which differences between records stay hidden, and how strongly. Their order has no meaning; "
         "a rule more can only protect more.",
         "budget": "All releases together may spend this multiple of the metric.",
+        "delta": "With this chance all releases together may show what a single person has. With attributes of "
+        "'open: text' only, whose keys are counted; above 0, below 1, such as 1e-9.",
         "privacy": "'pure': epsilons bound odds, and spends add up. 'concentrated': epsilons bound Rényi divergences, "
         "Gaussian noise is among the answers, and squares of spends add up.",
         "people": "Whose row a row of the data is, and how people with many rows count; 'one row each' states what is "

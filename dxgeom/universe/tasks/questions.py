@@ -88,7 +88,8 @@ class KeysTask(AskedTask):
     """Which keys have records, and how many: a key is a value of each of these ``columns``, the last one's values the
     fastest. Reported are those whose count with noise reaches ``at_least``; or, where that is None, the least number at
     which no more than ``spurious`` keys without a record are expected to be reported. ``rollup``: attributes, by their
-    place, along which keys are rolled up, from the top, each with its share of what is spent.
+    place, along which keys are rolled up, from the top, each with its share of what is spent. ``delta``: where nobody
+    listed the values of one column, the chance with which a key that a single person has is reported.
     """
 
     word = "keys"
@@ -96,6 +97,12 @@ class KeysTask(AskedTask):
     spurious: Fraction | None = None
     at_least: int | None = None
     rollup: tuple[tuple[int, Fraction], ...] = ()
+    delta: Fraction | None = None
+
+    @property
+    def unlisted(self) -> bool:
+        """Whether nobody listed the values of one column."""
+        return any(one.unlisted for one in self.columns)
 
     @property
     def called(self) -> str:
@@ -109,14 +116,15 @@ class KeysTask(AskedTask):
 
     @cached_property
     def count(self) -> int:
-        """How many keys there can be."""
-        return math.prod(len(one.words) for one in self.columns)
+        """How many keys there can be; where nobody listed them, combinations of what is listed."""
+        return math.prod(len(one.words) for one in self.columns if not one.unlisted)
 
     @cached_property
     def fingerprint(self) -> str:
         columns = [(one.column, one.axis, one.words, one.codes) for one in self.columns]
         along = [[[axis, str(share)] for axis, share in self.rollup]] if self.rollup else []
-        return canonical_digest("keys", columns, str(self.spurious), self.at_least, *along)
+        chance = [] if self.delta is None else [["delta", str(self.delta)]]
+        return canonical_digest("keys", columns, str(self.spurious), self.at_least, *along, *chance)
 
 
 @final

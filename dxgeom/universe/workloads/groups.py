@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require
 from dxgeom.errors import PredicateError, UnsupportedCombination
 from dxgeom.numeric.sealed import Sealed
+from dxgeom.universe.attributes import not_listed
 from dxgeom.universe.columns import Column, NumberColumn, words_of_column
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name
@@ -106,6 +107,11 @@ class Groups(Sealed):
         return f"{self.column}={self.words[place]}"
 
     @property
+    def unlisted(self) -> bool:
+        """Whether nobody listed its values, and the words here stand for any two of them."""
+        return self.universe.attributes[self.axis].unlisted
+
+    @property
     def title(self) -> str:
         """The column's name, with its attribute's where several attributes have a column of that name."""
         owners = [one for one in self.universe.attributes if any(own.name == self.column for own in one.columns)]
@@ -122,7 +128,22 @@ def require_columns(universe: Universe, columns: Sequence[Groups]) -> None:
 
 
 def groups_of_column(universe: Universe, axis: int, column: Column) -> Groups:
-    """The distinct values of a column, in order of appearance."""
+    """The distinct values of a column, in order of appearance.
+
+    Raises: UnsupportedCombination for values that nobody listed; see :func:`unlisted_groups`.
+    """
+    attribute = universe.attributes[axis]
+    if attribute.unlisted:
+        raise UnsupportedCombination(not_listed(attribute.name))
+    return _groups_of(universe, axis, column)
+
+
+def unlisted_groups(universe: Universe, axis: int) -> Groups:
+    """The column of an attribute, also where nobody listed its values; two words stand for these then."""
+    return _groups_of(universe, axis, universe.attributes[axis].columns[0])
+
+
+def _groups_of(universe: Universe, axis: int, column: Column) -> Groups:
     attribute = universe.attributes[axis]
     own = column.name == attribute.columns[0].name
     cells = attribute.labels if own else (*words_of_column(column), *[MISSING] * column.missing)

@@ -51,7 +51,13 @@ FOR_ONE_SPEND = {
     *("banded Laplace", "privacy first", "ladder", "composed", "planar Laplace", "staircase", "layered line"),
 }
 """Mechanisms that answer about one secret, which are asked of policies below."""
-SINCE = {"toeplitz-gaussian", "adaptive tables", "adaptive tables on a histogram", "noisy keys along a tree"}
+SINCE = {
+    "toeplitz-gaussian",
+    "adaptive tables",
+    "adaptive tables on a histogram",
+    "noisy keys along a tree",
+    "noisy keys that nobody listed",
+}
 """Younger than what was recorded."""
 MECHANISMS = {name: ACCOUNTS.get(name, "line") for name in CASES if name not in FOR_ONE_SPEND | SINCE}
 """The ledger of each mechanism: one for each account."""

@@ -137,8 +137,8 @@ def test_a_ledger_that_vanished_is_refused_and_not_begun_anew(path: Path) -> Non
 
 def test_a_newer_layout_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 9")
-    with pytest.raises(LedgerError, match="layout version 9, and this dxgeom knows versions 2 to 8"):
+        connection.execute("PRAGMA user_version = 11")
+    with pytest.raises(LedgerError, match="layout version 11, and this dxgeom knows versions 2 to 10"):
         opened(path)
 
 
