@@ -43,6 +43,7 @@ from dxgeom.audit.moves import (
     require_weighed,
     weighs_sums,
 )
+from dxgeom.audit.rolled_up_audit import require_rolled_up
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -51,6 +52,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.distinct import DistinctCount
 from dxgeom.mechanisms.linear.key_counts import KeyCounts
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
+from dxgeom.mechanisms.linear.rolled_up_keys import RolledUpKeys
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
@@ -267,6 +269,8 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         normal = mechanism.law is not None and mechanism.law.concentrated
     elif isinstance(mechanism, TableMechanism | BoxMechanism | ToeplitzMechanism | KeyCounts):
         normal = mechanism.normal
+    elif isinstance(mechanism, RolledUpKeys):
+        normal = any(one.counts.normal for one in mechanism.levels)
     elif isinstance(mechanism, DistinctCount):
         normal = mechanism.law is not None and mechanism.law.concentrated
     else:
@@ -289,6 +293,8 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         return _different_values(mechanism, metric.metric)
     if isinstance(mechanism, KeyCounts):
         return require_keys(mechanism, metric.metric)
+    if isinstance(mechanism, RolledUpKeys):
+        return require_rolled_up(mechanism, metric.metric)
     present = isinstance(metric.metric, PresenceMetric)
     if isinstance(mechanism, AdditiveMechanism) and not isinstance(mechanism.mixing, IntegerMixing):
         hidden = _listed(mechanism, metric.metric)

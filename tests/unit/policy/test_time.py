@@ -18,6 +18,7 @@ import dxgeom as dx
 from dxgeom.audit.claims import claims_of
 from dxgeom.audit.policy_audit import audit_policy
 from dxgeom.engines.histogram import histogram_of_table
+from dxgeom.errors import PolicyError
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.universe.attributes import OUTSIDE
 from dxgeom.universe.periods import BEFORE, PeriodAttribute, Periods
@@ -373,6 +374,28 @@ def test_what_may_be_told_at_once_is_kept_for_ever():
     assert "presence: epsilon 0.5 at once, 0.7 within 7 days, 1 ever" in str(made.review())
     assert "what may be revealed at once is kept whatever a row's age" in "\n".join(made.review().lines())
     assert parse_policy(made.to_yaml()).fingerprint == made.fingerprint
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"presence": "maybe", "epsilon": 1},
+        {"presense": True, "epsilon": 1},
+        {"any": "3 dayz", "epsilon": 1},
+        "presence",
+    ],
+)
+def test_a_rule_about_presence_that_is_written_wrongly_is_not_said_to_lack(rule):
+    with pytest.raises(PolicyError) as found:
+        dx.Policy.from_dict(
+            {
+                "policy": "days",
+                "universe": {"attributes": {"ward": ["north", "south"]}},
+                "time": {"column": "day", "from": "2024-01-01", "to": "2024-01-28", "every": "day"},
+                "rules": [rule, {"change": "ward", "epsilon": 1}],
+            }
+        )
+    assert "DX191" not in str(found.value)
 
 
 def test_a_promise_of_several_days_is_no_promise_of_a_part_of_it_each_day():
