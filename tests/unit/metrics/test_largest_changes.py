@@ -123,6 +123,7 @@ rules:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [60, 400])
 def test_two_positions_among_many_places_move_together(tmp_path, count):
     spots = np.random.default_rng(7).uniform(0, 10, (count, 2)).round(3)
