@@ -150,6 +150,7 @@ class AdaptiveTask(AskedTask):
 
     ``bars``: the part of the budget that is kept for bars of error, 0 for none. ``rounds``: how many at most, None to
     have them chosen. ``rows``: how many records are written, None for as many as the model counts.
+    ``cells``: how many a model in cliques may keep, None for as many as are usual.
     """
 
     word = "adaptive"
@@ -157,10 +158,12 @@ class AdaptiveTask(AskedTask):
     bars: Fraction
     rounds: int | None = None
     rows: int | None = None
+    cells: int | None = None
 
     @cached_property
     def fingerprint(self) -> str:
-        return canonical_digest("adaptive", self.workload.fingerprint, self.bars, self.rounds, self.rows)
+        more = () if self.cells is None else (self.cells,)
+        return canonical_digest("adaptive", self.workload.fingerprint, self.bars, self.rounds, self.rows, *more)
 
 
 @final
