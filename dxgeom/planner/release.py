@@ -276,7 +276,7 @@ class Release(Pictured, Generic[Answer]):
         whole tables, projected in turn on signs and totals and on agreement, signs at the end; of boxes clipped.
         Args: ``estimate``: "auto", all of it; "consistent", without signs; "integers", whole counts besides;
         "records", whole tables are those of some records, in parts; "model", one histogram explains all whole tables,
-        or boxes along a line rise. Left out, as the release was asked for, else "auto". ``totals``: as for
+        or boxes; along a line these rise. Left out, as the release was asked for, else "auto". ``totals``: as for
         :meth:`consistent`; of whole tables and boxes only that of "all records".
         Guarantee: whatever the truth, the total squared error, as the plan's loss weighs it, is not larger than that of
         the release, unless integers moved it or a histogram was fitted; up to float64, and of lists up to weights

@@ -37,7 +37,7 @@ class EstimateWish:
     ``nonnegative``: counts are not. ``integers``: counts are whole. ``totals``: answers that are known otherwise.
     ``by_loss``: the nearest is sought in the norm of the plan's loss; or else in that of the answers' variances.
     ``of_records``: tables are those of some records, in parts, which is more than that any two agree. ``of_model``: one
-    histogram explains all tables; boxes along a line rise.
+    histogram explains all tables, or boxes; those along a line rise.
     """
 
     nonnegative: bool = True

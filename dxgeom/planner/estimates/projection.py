@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from dxgeom.errors import UnsupportedCombination
-
 Table: TypeAlias = NDArray[np.float64]
 Tables: TypeAlias = list[Table]
 Whole: TypeAlias = NDArray[np.int64]
@@ -274,16 +272,11 @@ def _filled(table: Whole, rows: Whole, columns: Whole) -> Whole:
     return table
 
 
-def order_of_boxes(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of boxes each of which lies in the next. Raises: UnsupportedCombination for others."""
+def order_of_boxes(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The places of boxes each of which lies in the next; None where they do not."""
     order = np.lexsort((*upper.T, *-lower.T, (upper - lower).sum(axis=1)))
     low, high = lower[order], upper[order]
-    if not (np.all(low[1:] <= low[:-1]) and np.all(high[1:] >= high[:-1])):
-        raise UnsupportedCombination(
-            "a model of boxes is of those along a line, each of which lies in the next, such as the prefixes of one "
-            "attribute: ask for 'auto', which estimates each by itself"
-        )
-    return order
+    return order if np.all(low[1:] <= low[:-1]) and np.all(high[1:] >= high[:-1]) else None
 
 
 def rising(values: NDArray[np.float64], errors: NDArray[np.float64], most: float) -> NDArray[np.float64]:

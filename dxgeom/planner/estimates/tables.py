@@ -19,6 +19,7 @@ from dxgeom.numeric.columns import Columns
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.answers.cells import EVERYBODY, CellTable, joined, rows_of
 from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
+from dxgeom.planner.estimates.box_model import BoxSums, histogram_of_boxes, require_box_model
 from dxgeom.planner.estimates.estimate import (
     NOTHING_READ,
     Estimate,
@@ -403,13 +404,15 @@ def _sentences(
 @dataclass(frozen=True, eq=False, repr=False)
 class BoxEstimate(Estimate):
     """Estimates of counts in boxes, each by itself: no count is negative, or larger than the public number of records.
-    ``values`` (K,): in the order of the release."""
+    ``values`` (K,): in the order of the release. ``histogram``: over the attributes that boxes restrict, where one
+    model was made of boxes that do not lie in each other; sums of it answer any other box."""
 
     released: BoxAnswers = field(repr=False)
     plan_fingerprint: str = field(repr=False)
     values: NDArray[np.float64] = field(repr=False)
     most: float
     done: tuple[str, ...]
+    histogram: NDArray[np.float64] | None = field(default=None, repr=False)
 
     @property
     def by_name(self) -> Mapping[str, float]:
@@ -449,13 +452,21 @@ def estimate_of_boxes(released: BoxAnswers, plan_fingerprint: str, wish: Estimat
     most = math.inf if stated is None else float(stated)
     values = np.clip(released.values, 0.0, most)
     done = [NOTHING_READ, "no count is negative, or larger than the number of records where that is public"]
-    if wish.of_model:
-        order = order_of_boxes(released.queries.lower, released.queries.upper)
+    order = order_of_boxes(released.queries.lower, released.queries.upper) if wish.of_model else None
+    histogram = None
+    if order is not None:
         values[order] = rising(released.values[order], released.rmse[order], most)
         done.append("a box has no smaller count than one inside it")
+    elif wish.of_model:
+        sums = BoxSums(tuple(released.queries.sizes), released.queries.lower, released.queries.upper)
+        histogram = histogram_of_boxes(sums, released.values, released.rmse, None if stated is None else most)
+        values = np.clip(sums.of(histogram), 0.0, most)
+        done.append("all counts are those of one histogram, as smooth as the released ones allow")
     if wish.integers:
         values = np.round(values)
         done.append("counts are whole numbers, each the nearest, which may be half a record further off")
+    elif histogram is not None:
+        done.append("no error is promised of a model, and intervals are those of the released counts")
     elif wish.of_model:
         done.append("whatever the truth, the squared errors, each over its variance, are not larger in all than before")
     else:
@@ -463,14 +474,14 @@ def estimate_of_boxes(released: BoxAnswers, plan_fingerprint: str, wish: Estimat
     hidden = EVERYBODY in wish.totals and public is None
     if hidden:
         done.append(given_away(f"the number of {EVERYBODY}", listed=everybody_is_counted(released.mechanism.metric)))
-    return BoxEstimate(released, plan_fingerprint, values, most, tuple(done))
+    return BoxEstimate(released, plan_fingerprint, values, most, tuple(done), histogram)
 
 
 def require_boxes(wish: EstimateWish, queries: BoxQueries) -> None:
     """Raises: UnsupportedCombination for an estimate that there is none of."""
     require_no_records(wish)
-    if wish.of_model:
-        order_of_boxes(queries.lower, queries.upper)
+    if wish.of_model and order_of_boxes(queries.lower, queries.upper) is None:
+        require_box_model(tuple(queries.sizes), len(queries.lower))
     if not wish.nonnegative:
         raise BoxAnswers.not_to_agree.refusal
     _require_everybody(wish)

@@ -12,7 +12,8 @@ import pytest
 import scipy.optimize  # noqa: F401 (loaded before a test is timed)
 
 import dxgeom as dx
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.planner.estimates.box_model import BoxSums, histogram_of_boxes, require_box_model
 from dxgeom.planner.estimates.projection import order_of_boxes, rising
 
 WORDS = {"a": ["1", "2", "3", "4"], "b": ["1", "2", "3"], "c": ["1", "2"]}
@@ -108,18 +109,67 @@ def test_what_has_no_error_stays_and_the_others_count_by_theirs():
 
 def test_boxes_that_do_not_lie_in_each_other_have_no_order():
     assert order_of_boxes(np.array([[0, 0], [1, 0], [1, 1]]), np.array([[5, 5], [5, 5], [4, 5]])).tolist() == [2, 1, 0]
-    with pytest.raises(UnsupportedCombination, match="lies in the next"):
-        order_of_boxes(np.array([[0], [2]]), np.array([[2], [4]]))
+    assert order_of_boxes(np.array([[0], [2]]), np.array([[2], [4]])) is None
+
+
+@pytest.mark.parametrize("shape", [(7,), (4, 5), (2, 3, 4)])
+def test_sums_over_boxes_and_their_spread_are_those_of_every_cell(shape):
+    generator = np.random.default_rng(len(shape))
+    lower = generator.integers(0, shape, (9, len(shape)))
+    upper = lower + 1 + generator.integers(0, np.array(shape) - lower)
+    sums, table = BoxSums(shape, lower, upper), generator.normal(size=shape)
+    masks = np.zeros((9, *shape))
+    for mask, low, high in zip(masks, lower, upper, strict=True):
+        mask[tuple(map(slice, low, high))] = 1
+    flat = masks.reshape(9, -1)
+    parameters = generator.normal(size=9)
+    assert sums.of(table) == pytest.approx(flat @ table.ravel())
+    assert sums.spread(parameters).ravel() == pytest.approx(parameters @ flat)
+
+
+@pytest.mark.parametrize("total", [None, 60.0])
+def test_a_model_of_boxes_is_where_its_objective_is_least(total):
+    """Every parameter's slope vanishes there: model less count, and what draws the parameter to 0. By a way around."""
+    lower, upper = np.array([[0], [3], [0], [5], [2]]), np.array([[3], [8], [5], [8], [6]])
+    sums, values = BoxSums((8,), lower, upper), np.array([50.0, 12, 55, 6, 9])
+    errors = np.array([1.0, 2, 3, 1, 4])
+    found = histogram_of_boxes(sums, values, errors, total)
+    assert found.min() > 0
+    assert total is None or found.sum() == pytest.approx(60)
+    off = (values - sums.of(found)) / (0.3 * errors)
+    nats = np.log(found) - sums.spread(off)
+    assert np.ptp(nats) < 1e-2
 
 
 @pytest.mark.long
-def test_other_boxes_and_lists_are_refused_before_a_charge():
+@pytest.mark.parametrize("records", [None, 40])
+def test_boxes_that_do_not_lie_in_each_other_are_those_of_one_histogram(records):
+    rules = [{"change": "a", "epsilon": "0.5"}, {"change": "b", "epsilon": "0.5"}]
+    rules += [{"presence": "true", "epsilon": "0.5"}] if records is None else []
+    policy = policy_of(*rules, attributes={one: WORDS[one] for one in ("a", "b")})
+    boxes = [{"a": (low, low + 2), "b": (one, one + 1)} for low in range(3) for one in range(3)]
+    plan = dx.plan(policy.compile(), dx.universe.BoxQueries.of(policy.universe, boxes))
+    found = plan.rehearse(spend="1/2", records=40).estimate("model")
+    assert found.histogram.shape == (4, 3)
+    assert found.histogram.min() >= 0
+    assert records is None or found.histogram.sum() == pytest.approx(40)
+    assert found.values[0] == pytest.approx(found.histogram[0:2, 0].sum())
+    assert "no error is promised" in " ".join(found.done)
+
+
+@pytest.mark.long
+def test_other_lists_are_refused_before_a_charge():
     policy = policy_of({"change": "a", "epsilon": "0.5"}, attributes={"a": WORDS["a"]})
-    apart = dx.plan(policy.compile(), dx.universe.BoxQueries.of(policy.universe, [{"a": (0, 2)}, {"a": (2, 4)}]))
     listed = dx.plan(policy.compile(), dx.LinearQueries.marginals(policy.universe, [["a"]]))
-    for plan in (apart, listed):
-        with pytest.raises(UnsupportedCombination):
-            plan.require_estimate("model")
+    with pytest.raises(UnsupportedCombination):
+        listed.require_estimate("model")
+
+
+def test_boxes_of_too_many_corners_are_refused_before_a_charge():
+    with pytest.raises(TooLarge, match="corners"):
+        require_box_model((2,) * 20, 100)
+    with pytest.raises(TooLarge, match="cells"):
+        require_box_model((10**4,) * 2, 1)
 
 
 @pytest.mark.long
