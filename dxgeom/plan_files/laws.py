@@ -166,19 +166,22 @@ def strategy_data(strategy: TotalsStrategy) -> dict[str, Any]:
     if isinstance(strategy, WeighedStrategy):
         weights = {name: [*map(float_text, getattr(strategy, name))] for name in _WEIGHTS}
         return weights | {"nodes": list(strategy.nodes)}
-    return {"theta": float_text(strategy.theta), "window": strategy.window, "scaled": strategy.scaled}
+    said = {"theta": float_text(strategy.theta), "window": strategy.window, "scaled": strategy.scaled}
+    return said | ({"alpha": float_text(strategy.alpha)} if strategy.alpha else {})
 
 
 def strategy_of(data: Any, size: int, place: str) -> TotalsStrategy:
     """The same again, over so many values told apart. Raises: Wrong."""
     if isinstance(data, dict) and "records" in data:
         return _weighed_of(data, size, place)
-    said = keys_of(data, ("theta", "window", "scaled"), place)
+    damped = isinstance(data, dict) and "alpha" in data
+    said = keys_of(data, ("theta", "window", "scaled", *(("alpha",) if damped else ())), place)
     window = None if said["window"] is None else whole_of(said["window"], f"{place}.window", 2, size)
     if type(said["scaled"]) is not bool:
         raise Wrong("DX302", f"{place}.scaled", "this is true or false")
     with refused_as("DX305", place):
-        return ToeplitzStrategy(size, float_of(said["theta"], f"{place}.theta"), window, said["scaled"])
+        alpha = float_of(said["alpha"], f"{place}.alpha") if damped else 0.0
+        return ToeplitzStrategy(size, float_of(said["theta"], f"{place}.theta"), window, said["scaled"], alpha)
 
 
 def _weighed_of(data: Any, size: int, place: str) -> WeighedStrategy:
@@ -423,6 +426,7 @@ def laws_schema() -> dict[str, Any]:
         "scaled": {"type": "boolean"},
     }
     strategy = {"type": "object", "properties": said, "required": [*said], "additionalProperties": False}
+    strategy["properties"] = said | {"alpha": {"$ref": "#/$defs/Float"}}
     totals = {"kind": {"const": IN_TOTALS}, "scales": _form(NDArray[np.float64]), "strategy": strategy}
     along = {"kind": {"const": ALONG}, "scales": _form(NDArray[np.float64]), "bases": BASES_FORM}
     whole, text = {"type": "integer"}, {"type": "string"}

@@ -358,7 +358,9 @@ def require_hiding(mechanism: AdditiveMechanism) -> None:
         measured = mechanism.mixing.measured
         _require(MeasuredNumbers in type(measured).__mro__, "nothing is proved here of such numbers")
         _require(law is measured.law, "it is other noise than that of the numbers that answers are made of")
-        _require(measured.metric.metric is sensitivity.metric.metric, "it was proved for another metric")
+        same = measured.metric.metric is sensitivity.metric.metric
+        same &= measured.metric.over_periods is sensitivity.metric.over_periods
+        _require(same, "it was proved for another metric")
         require_measured(sensitivity, mechanism.mixing)
         return
     mixing, answers = mechanism.mixing, len(sensitivity.queries.names)
