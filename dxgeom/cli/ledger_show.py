@@ -281,12 +281,12 @@ def _screen(history: History) -> Document:
 def _entry_screen(history: History, number: int, answer: bytes | None) -> Document:
     """An entry's answers again, by the labels that they had then, what they cost and what was left then."""
     from dxgeom.document.document import Document, Paragraph, Section
-    from dxgeom.report.short_release import answer_sections, bars_in_words
+    from dxgeom.report.short_release import answer_sections, bars_in_words, not_compared
 
     one, parts = history.entries[number - 1], _parts(answer)
     bars = bars_in_words(parts)
     spent = f"{bars}Spent {plain(one.spend)}; {plain(one.remaining)} was left then."
-    said = [spent, *([f"▲ {one.warning}"] if one.warning else []), "More: --all"]
+    said = [spent, *not_compared(parts), *([f"▲ {one.warning}"] if one.warning else []), "More: --all"]
     purpose = f", for {brief_text(one.purpose)}" if one.purpose else ""
     title = f"{_whose(history, one.account, one.edition)}, {one.time_utc[:16].replace('T', ' ')}{purpose}"
     sections = (*answer_sections(parts), Section(0, "", tuple(map(Paragraph, said))))

@@ -144,7 +144,7 @@ def _by_least(metric: Metric, shape: Axes, axes: Axes, classes: Classes, found: 
         least = round_down(metric.epsilon)
     else:
         least = _least_distance(metric, _numbered(shape, axes, classes))
-        found.uneven = True
+        found.uneven |= math.isfinite(least)
     for axis in told:
         _alike(found, axis, least / 2)
 

@@ -15,7 +15,7 @@ from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.gaussian import exact_normals, float_normals, pairs_for
-from dxgeom.noise.inversion import BEYOND, quantile_of_laplace
+from dxgeom.noise.inversion import BEYOND, quantile_of_laplace, quantiles_of_two_laplace
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, WORD, IdealDraws, exponential_sums, exponentials, legible, sums_of
 from dxgeom.numeric.randomness import Randomness, fair_bits
@@ -101,10 +101,13 @@ class LaplaceNoise(NoiseLaw):
         return np.asarray((rows**2) @ (2 * self.scales**2))
 
     def quantiles_along(self, rows: NDArray[np.float64], missed: float) -> NDArray[np.float64] | None:
+        each = np.abs(rows) * self.scales
+        if np.count_nonzero(each, axis=1).max(initial=0) <= 2:
+            return quantiles_of_two_laplace(np.sort(each, axis=1)[:, -2:], missed)
         if missed < BEYOND:
             return None
         found = []
-        for scales in np.abs(rows) * self.scales:
+        for scales in each:
             least = quantile_of_laplace(scales[scales > 0], missed)
             if least is None:
                 return None

@@ -59,21 +59,22 @@ def release_screen(
     useless = released.answer.warnings if isinstance(released.answer, ShownAnswers) else ()
     # To release again with --all would spend again.
     rest = _ALL if released.receipt is None else f"{released.receipt.command} {_ALL}"
-    tables = [table for part in parts for table in part.tables]
     closing = [bars_in_words(parts) + _spent(released), *_by_rule(known, released.spent, rest)]
     closing += [
         assumed if released.records is None else f"{assumed} {_PUBLIC}",
         *(f"▲ {in_full(one)}" for one in useless[:_MOST_NOTES]),
-        *(
-            [f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."]
-            if any("public" in table.columns for table in tables)
-            else []
-        ),
+        *not_compared(parts),
     ]
     closing += [*_kept(released)]
     name = released.mechanism.account.policy_name if known is None else known.title
     sections = (*answer_sections(parts, rest), Section(0, "", tuple(map(Paragraph, filter(None, closing)))))
     return Document(name, f"{many}{made_up}{dropped}", "", (), sections, released.plan_fingerprint)
+
+
+def not_compared(parts: Sequence[AnswerPart]) -> list[str]:
+    """What is to be said where public numbers are in answers."""
+    told = any("public" in table.columns for part in parts for table in part.tables)
+    return [f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."] if told else []
 
 
 def _policy_of(released: Release[Any]) -> Policy | None:

@@ -24,7 +24,6 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.noise.composed import LinearImageNoise
-from dxgeom.noise.inversion import quantiles_of_two_laplace
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.sealed import cached_property
@@ -325,10 +324,7 @@ class CombinedNoise:
         used = np.flatnonzero(np.any(mixed != 0, axis=0))
         if law is None or not used.size:
             return np.zeros(len(directions))
-        scales = law.laplace_scales
-        if scales is not None and used.size <= 2:
-            found = quantiles_of_two_laplace(np.abs(directions @ mixed[:, used]) * scales[used], 1 - level)
-        elif law.normal:
+        if law.normal:
             squares = np.einsum("nc,cd,nd->n", directions, self.covariance(), directions)
             found = np.sqrt(np.maximum(squares, 0.0)) * normal_quantile(level)
         else:

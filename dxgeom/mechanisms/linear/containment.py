@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -37,6 +38,7 @@ from dxgeom.noise import k_norm
 from dxgeom.noise.composed import LinearImageNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.arrays import FITS, distinct_rows
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
@@ -57,7 +59,7 @@ def require_measured(sensitivity: Sensitivity, mixing: IntegerMixing) -> None:
     answers, widths = len(queries.names), [block.size for block in measured.blocks]
     fits = mixing.numerators.shape == (answers, sum(widths)) and len(mixing.divisors) == answers
     _require_made_of_noisy(fits and universe is not None and universe.listed is None)
-    _require_made_of_noisy(all(divisor > 0 for divisor in mixing.divisors))
+    _require_made_of_noisy(all(divisor.numerator > 0 for divisor in mixing.divisors))
     if universe is None:
         return
     if sensitivity.absent is not None:
@@ -151,8 +153,8 @@ def _kind_of(parts: Sequence[WeightTable], mixing: IntegerMixing) -> Any:
     for part in parts:
         largest = max(int(np.abs(part.weights).max(initial=0)), 1)
         for row in part.queries.tolist():
-            over = mixing.divisors[row] / steps
-            reach = max(reach, over.numerator * largest + over.denominator * entry * max(mixing.row_sums[row], 1))
+            above, below = _over_steps(mixing.divisors[row], steps)
+            reach = max(reach, above * largest + below * entry * max(mixing.row_sums[row], 1))
     return np.int64 if reach < FITS else object
 
 
@@ -172,11 +174,17 @@ def _left(table: WeightTable, mixing: IntegerMixing, made: Mapping[tuple[int, ..
             shape = [len(values[axis]) if axis in axes else 1 for axis in table.axes]
             of_noise = of_noise + part.reshape([len(part), *shape])
     steps = measured.steps_per_count
-    divisors = [mixing.divisors[row] / steps for row in table.queries.tolist()]
+    divisors = [_over_steps(mixing.divisors[row], steps) for row in table.queries.tolist()]
     along = (-1, *[1] * len(table.axes))
-    times = np.array([one.numerator for one in divisors], dtype=kind).reshape(along)
-    over = np.array([one.denominator for one in divisors], dtype=kind).reshape(along)
+    times = np.array([above for above, _ in divisors], dtype=kind).reshape(along)
+    over = np.array([below for _, below in divisors], dtype=kind).reshape(along)
     return np.asarray(times * weights.astype(kind) - over * of_noise)
+
+
+def _over_steps(divisor: Fraction, steps: int) -> tuple[int, int]:
+    """Numerator and denominator of the quotient, which as a Fraction takes far longer."""
+    common = math.gcd(divisor.numerator, steps)
+    return divisor.numerator // common, divisor.denominator * (steps // common)
 
 
 def _made(parts: Sequence[WeightTable], mixing: IntegerMixing, kind: Any) -> dict[tuple[int, ...], NDArray[Any]]:
@@ -350,7 +358,9 @@ def require_hiding(mechanism: AdditiveMechanism) -> None:
         measured = mechanism.mixing.measured
         _require(MeasuredNumbers in type(measured).__mro__, "nothing is proved here of such numbers")
         _require(law is measured.law, "it is other noise than that of the numbers that answers are made of")
-        _require(measured.metric.metric is sensitivity.metric.metric, "it was proved for another metric")
+        same = measured.metric.metric is sensitivity.metric.metric
+        same &= measured.metric.over_periods is sensitivity.metric.over_periods
+        _require(same, "it was proved for another metric")
         require_measured(sensitivity, mechanism.mixing)
         return
     mixing, answers = mechanism.mixing, len(sensitivity.queries.names)
@@ -371,6 +381,10 @@ def require_hiding(mechanism: AdditiveMechanism) -> None:
         elif np.any(noisy) and isinstance(sensitivity.changes, PairedChanges):
             load = load_of_changes(law, sensitivity.changes, mechanism.mixing.noisy)
             _require(load <= 1, _TOO_NARROW)
+        elif np.any(noisy) and isinstance(law, TriangularNormals):
+            from dxgeom.mechanisms.linear.lengths_in_boxes import load_in_boxes  # which few plans need
+
+            _require(load_in_boxes(law, sensitivity, mechanism.mixing.noisy) <= 1, _TOO_NARROW)
         elif np.any(noisy):
             _require_long(law, sensitivity.differences[:, mechanism.mixing.noisy], sensitivity.bounds)
     elif np.any(noisy) and isinstance(sensitivity.changes, PairedChanges):

@@ -49,7 +49,8 @@ class RolledUpKeys(KeyReader[NoisyKeys]):
     Guarantee: as of KeyCounts, of all that is spent. Levels look at the same records with independent noise, each at
     its share, and shares sum to 1; what is reported follows from their answers alone.
     Rows are numbered as keys are, where each attribute has two more values, :data:`ALL` and :data:`OTHERS`.
-    Raises: as KeyCounts; UnsupportedCombination for shares that leave nothing, or other attributes than those of keys.
+    Raises: as KeyCounts; UnsupportedCombination for shares that leave nothing, or other attributes than those of keys,
+    and where a value is called :data:`ALL` or :data:`OTHERS`.
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -66,6 +67,11 @@ class RolledUpKeys(KeyReader[NoisyKeys]):
             raise UnsupportedCombination("keys are rolled up by some of their attributes, each once, and not by all")
         if any(share <= 0 for _, share in self.rollup) or sum(share for _, share in self.rollup) >= 1:
             raise UnsupportedCombination("shares of levels are positive, and leave something for the keys themselves")
+        if any({ALL, OTHERS} & {*one.words} for one in self.columns_of_keys):
+            raise UnsupportedCombination(
+                f"rows of keys that are rolled up have '{ALL}' or '{OTHERS}' in the place of a value, and one value of "
+                "these keys is called so: ask without 'rollup', or give the value another name"
+            )
         if math.prod(self.row_shape) >= _MOST_ROWS:
             raise TooLarge("keys of so many attributes are not rolled up: take fewer")
         _ = self.levels  # what cannot be protected is reported at once

@@ -25,6 +25,8 @@ Table: TypeAlias = NDArray[np.float64]
 Tables: TypeAlias = list[Table]
 Whole: TypeAlias = NDArray[np.int64]
 
+_EXACTLY: Final = 2.0**-20
+"""What has no error counts as if it had this part of the least."""
 WORK: Final = 1.5e8
 """So many cells are looked at, times the subsets of attributes of their table; that is a few seconds. At least one step
 is taken, however large the tables are."""
@@ -288,10 +290,12 @@ def rising(values: NDArray[np.float64], errors: NDArray[np.float64], most: float
     """The nearest values that do not fall, between 0 and ``most``, squares being weighed by the errors' inverse.
 
     Definition: neighbours that fall are averaged until none does; then all are clipped, which is still the nearest.
+    What has no error is moved by next to nothing.
     Source: Barlow, Bartholomew, Bremner & Brunk 1972.
     """
     from scipy.optimize import isotonic_regression  # slow to load
 
-    weights = np.ones(len(errors)) if not np.all(errors > 0) else (errors.min() / errors) ** 2
+    least = float(errors[errors > 0].min(initial=math.inf))
+    weights = (least / np.maximum(errors, least * _EXACTLY)) ** 2 if math.isfinite(least) else np.ones(len(errors))
     fit = np.asarray(isotonic_regression(values, weights=weights).x)
     return np.asarray(np.clip(fit, 0.0, most))

@@ -234,7 +234,7 @@ def statements_of(
     each = [
         [f"by {', '.join(question.titles[place] for place in one.places)}: {said}" for said in of_level]
         for one in rolled.levels
-        for of_level in [_statements_of(one.counts, spend * one.share, level)]
+        for of_level in [_statements_of(one.counts, spend * one.share, level, below=one is not rolled.levels[0])]
     ]
     below = (
         f"keys are reported below reported ones alone; '{ALL}' is the count of a key whatever else is so, and "
@@ -244,7 +244,8 @@ def statements_of(
     return (first, *more, below)
 
 
-def _statements_of(mechanism: KeyCounts, spend: Fraction, level: float) -> tuple[str, ...]:
+def _statements_of(mechanism: KeyCounts, spend: Fraction, level: float, *, below: bool = False) -> tuple[str, ...]:
+    """``below``: whether they are told below reported keys alone."""
     shares, threshold = mechanism.shares, mechanism.threshold(spend)
     spurious, widths = mechanism.expected_spurious(spend), mechanism.widths((1 + level) / 2, spend)
     above = mechanism.widths(1 - min(2 * (1 - level), 0.999), spend)
@@ -261,7 +262,7 @@ def _statements_of(mechanism: KeyCounts, spend: Fraction, level: float) -> tuple
         f"above {least}; a lower one may be too high by all of it; with probability {level:g} for each"
         + "".join(nearest),
         f"a key of {_between([one / shares for one in kept])} {people} or more is reported with probability "
-        f"{level:g} at least",
+        f"{level:g} at least" + (" where those above it are" if below else ""),
     )
 
 

@@ -67,7 +67,7 @@ def _check_people(tree: SyntaxTree, mistakes: Mistakes) -> None:
     if stated is not None and stated.count == "rows":
         message = "'at_most' over a whole life keeps rows of one period by what the others hold"
         mistakes.add("DX191", tree.span("people", "count"), message, "write 'count: once, in: period'")
-    if not tree.broken and not any(rule.presence or rule.any for rule in document.rules):
+    if not tree.broken and tree.rules_whole and not any(rule.presence or rule.any for rule in document.rules):
         message = "without a rule about presence the number of rows of a period is public, and so is who was there"
         mistakes.add("DX191", tree.key_span("time"), message, "add '- presence: true' with its epsilon to the rules")
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import NoneType
 from typing import Any, final
 
@@ -21,6 +21,7 @@ from dxgeom.universe.wording import not_there, other_encoding
 MAX_BYTES = 1 << 20
 """A policy is written by a person; a megabyte of it is a mistake or an attack."""
 _LONGEST_SHOWN_LINE = 200
+_OWN = ("", ".yaml", ".yml", ".json")
 
 
 @final
@@ -73,8 +74,15 @@ class PolicyText:
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
+    @property
+    def may_be_data(self) -> bool:
+        """Whether the file is called like no policy: nothing of a table is shown that was named in its place."""
+        return PurePath(self.file).suffix.lower() not in _OWN
+
     def line_text(self, line: int) -> str:
-        """The text of a line, for showing under a message; empty when it is too long to help."""
+        """The text of a line, for showing under a message; empty when it is too long to help, or may be data."""
+        if self.may_be_data:
+            return ""
         end = self._starts[line] - 1 if line < len(self._starts) else len(self.content)
         found = self.content[self._starts[line - 1] : end]
         if len(found) > _LONGEST_SHOWN_LINE:

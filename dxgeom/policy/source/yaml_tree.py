@@ -386,7 +386,7 @@ def note_no_mapping(root: Node, language: str, advice: str, mistakes: Mistakes) 
     text = root.text if isinstance(root, Scalar) else ""
     if _FILE_NAME.fullmatch(text):
         advice = f"this is the name of a file, which dx.load_{language} reads"
-    elif _CELLS.match(text):
+    elif mistakes.text.may_be_data or _CELLS.match(text):
         mistakes.add("DX108", root.span, f"{what}, found what looks like a table of data", _ORDER)
         return
     mistakes.add("DX108", root.span, f"{what}, found {kind_of(root)}", advice)

@@ -223,6 +223,12 @@ class SyntaxTree:
     broken_keys: tuple[frozenset[str], ...]
     broken: frozenset[str]
 
+    @property
+    def rules_whole(self) -> bool:
+        """Whether every rule was well-formed, as far as the grammar tells: a wrong one may be any rule that lacks."""
+        stated = node_at(self.root, ("rules",))
+        return not any(self.broken_keys) and isinstance(stated, Sequence) and len(stated.items) == len(self.broken_keys)
+
     def span(self, *path: str | int) -> Span:
         """Where the value at a path stands, or the nearest thing around it that exists."""
         return span_at(self.root, path)

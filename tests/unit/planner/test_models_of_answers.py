@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -94,6 +95,15 @@ def test_rising_is_the_nearest_beside_all_that_rise():
         assert np.sum(((found - values) / errors) ** 2) <= least + 1e-9
         assert np.all(np.diff(found) >= 0)
         assert 0 <= found.min() <= found.max() <= 4
+
+
+def test_what_has_no_error_stays_and_the_others_count_by_theirs():
+    """Such as a last prefix, which is everybody's public number."""
+    found = rising(np.array([5.0, 9.0, 8.0, 7.0]), np.array([1.0, 4.0, 1.0, 0.0]), math.inf)
+    assert found == pytest.approx([5, 7, 7, 7], abs=1e-6)
+    found = rising(np.array([9.0, 5.0, 20.0]), np.array([2.0, 1.0, 0.0]), math.inf)
+    assert found == pytest.approx([5.8, 5.8, 20], abs=1e-6)
+    assert rising(np.array([2.0, 1.0]), np.zeros(2), math.inf).tolist() == [1.5, 1.5]
 
 
 def test_boxes_that_do_not_lie_in_each_other_have_no_order():

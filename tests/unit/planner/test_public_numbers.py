@@ -10,9 +10,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.audit.plan_audit import audit_plan
+from dxgeom.cli.main import app
 from dxgeom.errors import PlanError, UnsupportedCombination
 from dxgeom.mechanisms.linear.public_centres import projection, public_fits
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
@@ -209,6 +211,8 @@ def test_a_release_never_counts_what_is_public(tmp_path, monkeypatch):
     assert "exact, public" in str(released)
     assert "exact, public" in str(plan)
     assert read.universe is not None
+    shown = CliRunner().invoke(app, ["ledger", "show", str(tmp_path / "l.ledger"), "--entry", "1"]).stdout
+    assert "never compared" in " ".join(shown.split())
 
 
 def _frame(rows):

@@ -228,3 +228,20 @@ def test_fingerprints_of_keys_that_are_not_rolled_up_stay_and_shares_are_told_ap
     ]
     assert len({task.fingerprint for task in asked}) == 4
     assert NoisyKeys(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 1).as_dict()["keys"] == []
+
+
+@pytest.mark.parametrize("word", [ALL, OTHERS])
+def test_values_that_are_called_like_what_stands_for_values_are_refused(word):
+    """Two rows would have one name."""
+    policy = policy_of(RULES, universe={"attributes": {"a": ["p", word], "b": ["x", "y", "z"]}})
+    with pytest.raises(UnsupportedCombination, match="called so"):
+        plan_of(policy)
+
+
+def test_what_is_said_of_keys_below_others_counts_these():
+    """A key with many records is not told where its parent's threshold is above all that the parent has."""
+    (part,) = plan_of(policy_of([{"presence": True, "epsilon": 1}])).parts
+    above, below = (line for line in part.statements()[2].split("; "))
+    assert above.endswith("probability 0.95 at least")
+    assert below.endswith("probability 0.95 at least where those above it are")
+    assert "nearest two keys" not in str(part.statements())

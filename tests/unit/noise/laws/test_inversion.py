@@ -131,8 +131,21 @@ def test_an_image_of_laplace_noise_is_as_its_rows_say():
     assert np.allclose(np.mean(errors > found, axis=0), 0.1, atol=5 * math.sqrt(0.09 / (1 << 18)))
 
 
-@pytest.mark.parametrize("law", [law_with_jumps(), LaplaceNoise(np.array([1.0, 2.0]))])
+@pytest.mark.parametrize("missed", [0.05, BEYOND / 2, 1e-30])
+def test_two_laplace_numbers_have_a_closed_form_at_any_chance(missed):
+    law = LaplaceNoise(np.array([1.0, 2.0, 0.5]))
+    rows = np.array([[1.0, 0.0, 0.0], [0.0, -3.0, 4.0], [0.0, 0.0, 0.0]])
+    found = law.quantiles_along(rows, missed)
+    assert found is not None
+    t, a, b = found[1], 6.0, 2.0
+    assert found[0] == pytest.approx(-math.log(missed), rel=1e-8)
+    beyond = (a**2 * math.exp(-t / a) - b**2 * math.exp(-t / b)) / (a**2 - b**2)
+    assert beyond == pytest.approx(missed, rel=1e-6)
+    assert found[2] == 0
+
+
+@pytest.mark.parametrize("law", [law_with_jumps(), LaplaceNoise(np.array([1.0, 2.0, 3.0]))])
 def test_of_chances_below_what_is_left_beyond_nothing_is_said(law):
-    rows = np.eye(2)
+    rows = np.ones((2, law.dimension))
     assert law.quantiles_along(rows, BEYOND / 2) is None
     assert law.quantiles_along(rows, BEYOND) is not None

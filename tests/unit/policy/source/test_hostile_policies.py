@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import dxgeom as dx
 from dxgeom.errors import PolicyError
 from dxgeom.policy.policy import load_policy, parse_policy
 
@@ -177,3 +178,26 @@ def test_a_path_leaves_the_folder_however_deep_that_lies_and_whether_or_not_a_fi
     for file in ("../" * 7 + "etc/passwd", "../" * 90 + "etc/passwd", "../none.csv"):
         with pytest.raises(PolicyError, match="this path leaves the policy's folder"):
             load_policy(policy_reading(home, file))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "John Smith,female,31,HIV\nMary,male,42,none\n",
+        '"Smith, John",female,HIV\n"Doe, Jane",male,none\n',
+        "John Smith: HIV\tfemale\n",
+        "John;HIV;female\n",
+        "[John, HIV]\n",
+        "*John,HIV\n%female",
+        "John HIV\n",
+    ],
+)
+def test_nothing_is_shown_of_a_table_that_is_named_in_place_of_a_policy_or_queries(tmp_path, rows):
+    """Arguments in another order are an easy mistake, and what a command says is kept in logs."""
+    path = tmp_path / "table.csv"
+    path.write_text(rows)
+    policy = dx.parse_policy("policy: p\nuniverse: {attributes: {a: [x, y]}}\nrules: [{change: a, epsilon: 1}]\n")
+    for read in (dx.load_policy, lambda file: dx.load_queries(file, policy)):
+        with pytest.raises(dx.DxgeomError) as found:
+            read(path)
+        assert not any(word in str(found.value) for word in ("John", "HIV", "female"))
