@@ -106,6 +106,9 @@ def _arrow(start: Point, end: Point, look: str) -> str:
 _OVER_THE_HOST: Final = ".dxgeom.dxgeom.dxgeom"
 """The same element, said more often than a notebook's own style says anything of what is in its cells."""
 _ROOM: Final = "dxgeom.document"
+# Links to a word of the glossary, or to a section: not every document has them. Names are escaped, and make no link.
+_LINK: Final = re.compile('<a class="(?P<what>term|place)" href="#(?P<to>[^"]*)"(?P<rest>[^>]*>[^<]*)</a>')
+_PLACE: Final = re.compile('id="([^"]*)"')
 # Signs that change the direction of what follows them, and others that show nothing.
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
@@ -115,7 +118,14 @@ def page_of(document: Document) -> str:
 
     Guarantee: names from files are text in it, whatever they hold; it refers to nothing outside itself.
     """
-    return _environment().get_template("page.html").render(document=document, style=_style(), whole=True)
+    page = _environment().get_template("page.html").render(document=document, style=_style(), whole=True)
+    there = set(_PLACE.findall(page))
+    return _LINK.sub(lambda link: link[0] if link["to"] in there else _without_link(link), page)
+
+
+def _without_link(link: re.Match[str]) -> str:
+    """A word keeps its meaning, and a section that is not there is not named."""
+    return f'<span class="term"{link["rest"]}</span>' if link["what"] == "term" else ""
 
 
 def fragment_of(document: Document) -> str:

@@ -19,6 +19,7 @@ from dxgeom.errors import DataError, LedgerError, WrongArgument
 from dxgeom.report.changes import changes_page
 from dxgeom.report.released import read_release
 from dxgeom.report.review import review_page
+from dxgeom.report.showing import document_for
 from dxgeom.wording.numbers import band_of, guesses, odds, plus_minus
 
 NAMES = sorted(path.name for path in POLICIES.iterdir() if path.is_dir())
@@ -319,3 +320,10 @@ def test_a_policy_that_names_people_says_how_they_count(people, words):
     assert words in said(page, 4)
     assert "several rows" not in said(page, 0)
     assert ("Which rows a person has" in said(page, 2)) == (people["count"] == "rows")
+
+
+@pytest.mark.long
+def test_a_document_without_a_glossary_explains_words_and_leads_nowhere(policies):
+    page = document_for(dx.load_policy(policies / "clinic" / "policy.yaml")).html()
+    links = set(re.findall(r'href="#([^"]*)"', page))
+    assert links <= set(re.findall(r'id="([^"]*)"', page)) and '<span class="term" title="' in page
