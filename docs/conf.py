@@ -13,6 +13,8 @@ root_doc = "docs/index"
 templates_path = ["site"]
 html_additional_pages = {"index": "landing.html"}
 include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**", "policies/*.md", "papers/**"]
+# What a journal compiles; the site has the page made of it.
+exclude_patterns = ["papers/dxgeom/paper.md"]
 html_theme = "furo"
 html_title = "dxgeom"
 html_show_sphinx = False

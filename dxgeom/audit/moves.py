@@ -30,6 +30,7 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.metrics.combinations import CapMetric, GroupedMetric, PresenceMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric, PairBlock
+from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
@@ -376,6 +377,23 @@ def require_along_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
     return "every move along the attribute of the totals is hidden, no other moves them: so is every change"
 
 
+def require_in_a_row(noisy: Sequence[NoisyBlock], over: OverPeriods) -> str:
+    """That every change within so many values in a row is hidden, one record of each; in a sentence.
+
+    No change Σ s_t·v_t with s from -1 to 1 is longer than √Σ|v_t·v_u|. Raises: CertificateRefused, TooLarge.
+    """
+    law, block = next(law for one in noisy for law in one.laws), noisy[0].block
+    vectors = _OfTriangle(noisy) if isinstance(law, TriangularNormals) else _OfTotals(noisy)
+    if block.axes != (over.axis,):
+        raise CertificateRefused("what is promised of several periods is about another attribute than the totals")
+    codes = np.asarray(block.merged[over.axis])
+    for width, epsilon in over.spans:
+        for start in range(max(1, len(codes) - width + 1)):
+            if not vectors.together(codes[start : start + width], epsilon):
+                raise CertificateRefused("the noise does not hide what is promised of several periods in a row")
+    return f"every change within so many periods in a row is hidden: {', '.join(str(one) for one, _ in over.spans)}"
+
+
 _ONE_LAW: Final = "noise in running totals has one law, of the totals of one attribute"
 
 
@@ -421,6 +439,13 @@ class _OfTriangle:
                 if not bool(length <= arb(float(bounds[at]))):
                     raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
 
+    def together(self, codes: NDArray[np.int64], epsilon: Fraction) -> bool:
+        """Whether no change in one record of each of these is longer; near that, not sure counts as no."""
+        found, off = self._laid_out[:, codes], self._off[codes]
+        lengths = np.linalg.norm(found, axis=0) + off
+        slack = float(lengths.sum()) * (2 * float(off.sum()) + float(lengths.sum()) * self.size * 2.0**-50)
+        return float(np.abs(found.T @ found).sum()) * (1 + 2.0**-30) + slack <= float(epsilon) ** 2
+
     def _in_balls(self, one: int, other: int | None) -> arb:
         """How far they are apart, by solving row by row."""
         found: list[arb] = []
@@ -464,6 +489,23 @@ class _OfTotals:
                 square = self._exactly(int(one[at]), None if other is None else int(other[at]))
                 if square > Fraction(float(bounds[at])) ** 2:
                     raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
+
+    def together(self, codes: NDArray[np.int64], epsilon: Fraction) -> bool:
+        """Whether no change in one record of each of these is longer. Where no coefficient is below 0 all of them at
+        once are the longest: in float64, and near the number in balls; else not sure counts as no."""
+        found = self._laid_out[:, codes]
+        if np.any(self._law.series < 0):
+            lengths = float(np.linalg.norm(found, axis=0).sum())
+            told = float(np.abs(found.T @ found).sum()) + lengths**2 * self.size * 2.0**-50
+            return told * (1 + 2.0**-30) <= float(epsilon) ** 2
+        if float(np.linalg.norm(found.sum(axis=1))) <= float(epsilon) * (1 - _NEAR):
+            return True
+        series, total = self._law.series.tolist(), arb(0)
+        with ctx.workprec(_PRECISION):
+            shares = [(place, arb(self._steps) / arb(float(self._law.lengths[place]))) for place in codes.tolist()]
+            for row in range(self.size):
+                total += sum((arb(series[row - place]) * one for place, one in shares if place <= row), arb(0)) ** 2
+            return bool(total / ONE**2 <= arb(epsilon.numerator) ** 2 / arb(epsilon.denominator) ** 2)
 
     def _exactly(self, one: int, other: int | None) -> Fraction:
         """The square of how far they are apart, of the coefficients and lengths as they are."""

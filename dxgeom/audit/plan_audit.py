@@ -38,6 +38,7 @@ from dxgeom.audit.moves import (
     moves_of,
     require_along_bases,
     require_along_totals,
+    require_in_a_row,
     require_moves,
     require_weighed,
     weighs_sums,
@@ -58,6 +59,7 @@ from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.components import components_of
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.toeplitz import ToeplitzNormals
@@ -297,7 +299,7 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
     if isinstance(mechanism, AdditiveMechanism) and not isinstance(mechanism.mixing, IntegerMixing):
         hidden = _listed(mechanism, metric.metric)
     else:
-        hidden = _in_blocks(mechanism, metric.metric)
+        hidden = _in_blocks_or_rows(mechanism, metric)
     counted = "" if present else ", and how many lie in each component"
     return [f"answers show of records only their numbers with noise{counted}: driven exactly; {MISSED}", hidden]
 
@@ -340,8 +342,20 @@ def _numbers_stated(mechanism: Mechanism[Any, Any]) -> tuple[int | None, ...]:
     return mechanism.sensitivity.queries.records, None if mechanism.change is None else mechanism.change.records
 
 
-def _in_blocks(mechanism: Any, metric: Metric) -> str:
-    """Of noise in tables of numbers that answers are made of."""
+def _in_blocks_or_rows(mechanism: Any, metric: VerifiedMetric) -> str:
+    """Where something is promised of several periods, distances of single records may be kept, or that promise."""
+    over = metric.over_periods
+    if over is None:
+        return _in_blocks(mechanism, metric.metric)
+    try:
+        return _in_blocks(mechanism, metric.metric)
+    except CertificateRefused:
+        return _in_blocks(mechanism, over.metric, over)
+
+
+def _in_blocks(mechanism: Any, metric: Metric, over: OverPeriods | None = None) -> str:
+    """Of noise in tables of numbers that answers are made of; with ``over``, what is promised of several periods,
+    too."""
     universe = mechanism.universe if isinstance(mechanism, AdditiveMechanism) else mechanism.queries.universe
     if universe is None or universe.listed is not None:
         raise CertificateRefused("noise in measured numbers is over the attributes of records, and these have none")
@@ -358,7 +372,10 @@ def _in_blocks(mechanism: Any, metric: Metric) -> str:
         noisy = [*claimed.values()]
         (require_tables if isinstance(mechanism, TableMechanism) else require_boxes)(mechanism, claimed, change)
     if any(isinstance(law, ToeplitzNormals | TriangularNormals) for one in noisy for law in one.laws):
-        return require_along_totals(noisy, moves)
+        said = require_along_totals(noisy, moves)
+        return said if over is None else f"{said}; {require_in_a_row(noisy, over)}"
+    if over is not None:
+        raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
     bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
     if bases and weighs_sums(noisy):
         return require_contrasted(noisy, moves)

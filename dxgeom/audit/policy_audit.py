@@ -23,6 +23,7 @@ from dxgeom.audit.claims import (
 from dxgeom.audit.stated_bounds import Enclosure, Several, StatedBounds
 from dxgeom.errors import CertificateRefused, UnsupportedCombination
 from dxgeom.policy.policy import Policy
+from dxgeom.policy.resolve.rules import ResolvedRule
 
 SMALL_UNIVERSE: Final = 64
 """Up to so many records, shortest paths are sought among whole records; beyond, attribute by attribute."""
@@ -79,8 +80,14 @@ class _Rules:
     _found: dict[tuple[int, int, int], dict[int, Exact]] = field(default_factory=dict, init=False)
     _known: dict[tuple[int, int, int], Enclosure] = field(default_factory=dict, init=False)
 
+    @property
+    def rules(self) -> tuple[ResolvedRule, ...]:
+        """Those that were compiled: of rules about several periods what is enough of each."""
+        each = self.policy.each_period
+        return self.policy.rules if each is None else each.rules
+
     def __post_init__(self) -> None:
-        for rule in self.policy.rules:
+        for rule in self.rules:
             if not rule.bounds and rule.everything is None and rule.joint is None and rule.presence is None:
                 raise UnsupportedCombination(f"this audit cannot re-derive the rule in line {rule.line}: {rule.words}")
 
@@ -89,30 +96,30 @@ class _Rules:
         return tuple(
             StatedBounds(
                 attribute,
-                tuple(bound for rule in self.policy.rules for name, bound in rule.bounds if name == attribute.name),
+                tuple(bound for rule in self.rules for name, bound in rule.bounds if name == attribute.name),
             )
             for attribute in self.policy.universe.attributes
         )
 
     @cached_property
     def ceiling(self) -> Exact:
-        stated = [rule.everything for rule in self.policy.rules if rule.everything is not None]
+        stated = [rule.everything for rule in self.rules if rule.everything is not None]
         return min(stated, default=INFINITE)
 
     @cached_property
     def several(self) -> Several:
         """What is stated about several attributes together."""
-        return Several(self.policy.universe.attributes, tuple(rule.joint for rule in self.policy.rules if rule.joint))
+        return Several(self.policy.universe.attributes, tuple(rule.joint for rule in self.rules if rule.joint))
 
     @cached_property
     def _exactly(self) -> bool:
         """Whether distances follow attribute by attribute and rule by rule, or only upper bounds of them do."""
-        bounded = {name for rule in self.policy.rules for name, _ in rule.bounds}
+        bounded = {name for rule in self.rules for name, _ in rule.bounds}
         return self.several.separate(bounded)
 
     @cached_property
     def presence(self) -> Exact:
-        stated = [rule.presence for rule in self.policy.rules if rule.presence is not None]
+        stated = [rule.presence for rule in self.rules if rule.presence is not None]
         return min(stated, default=INFINITE)
 
     @cached_property

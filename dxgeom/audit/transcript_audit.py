@@ -21,6 +21,7 @@ from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.synthetic.adaptive import FIRST, LITTLE, SELECTING, AdaptiveMechanism
 from dxgeom.mechanisms.synthetic.adaptive_answer import AdaptiveStep, AdaptiveTables
 from dxgeom.mechanisms.synthetic.on_histograms import AdaptiveOnHistogram
+from dxgeom.mechanisms.synthetic.table_model import Axes
 from dxgeom.mechanisms.synthetic.vector_account import Costs, Limit, VectorAccount
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.plan import Plan
@@ -88,6 +89,12 @@ def _audited(own: AdaptiveMechanism, answer: AdaptiveTables, spend: Fraction, me
         f"each of {steps} steps is the one that public numbers and the steps before it make, and all were paid for: at "
         f"most {float(account.spent_part):.6f} of any limit; exact"
     )
+    if metric.size > _LARGEST:
+        yield (
+            f"changes of more than {_LARGEST:,} possible records were not gone through one by one: what the steps show "
+            "together was held against the limits of each attribute only"
+        )
+        return
     yield _held_against_pairs(own, (*answer.transcript, *answer.fresh), spend, metric)
 
 
@@ -124,11 +131,13 @@ def _require_rounds(own: AdaptiveMechanism, answer: AdaptiveTables, spend: Fract
     whole, begun = _kept(own, spend), sum(len(one) == 1 for one in own.candidates)
     rounds, part = answer.transcript[begun:], own.first_part
     _require(len(rounds) <= own.most_rounds, "there are more rounds")
+    forest = own.first_forest()
+    admitted = own.admitted(forest)
     for number, step in enumerate(rounds):
         tried = (part, 4 * part) if number else (part,)
         last = number == own.most_rounds - 1
         known = ((one, _parts(own, account, whole, one, last=last)) for one in tried)
-        found = next(((one, parts) for one, parts in known if _selects(own, step, parts)), None)
+        found = next(((one, parts) for one, parts in known if _selects(own, step, parts, admitted)), None)
         what = f"step {begun + number + 1}"
         if found is None:
             raise CertificateRefused(f"{what} was selected at another rate, or price, than earlier steps make it")
@@ -136,6 +145,9 @@ def _require_rounds(own: AdaptiveMechanism, answer: AdaptiveTables, spend: Fract
         account.pay(step.selecting)
         rest = {limit: one - step.selecting.get(limit, Fraction(0)) for limit, one in parts.items()}
         _paid(own, step, own.spread_for(step.axes, rest), account, what)
+        grown = None if forest is None else forest.joined(step.axes)
+        if grown is not forest:
+            forest, admitted = grown, own.admitted(grown)
 
 
 def _parts(
@@ -150,11 +162,11 @@ def _parts(
     return found
 
 
-def _selects(own: AdaptiveMechanism, step: AdaptiveStep, parts: Costs) -> bool:
+def _selects(own: AdaptiveMechanism, step: AdaptiveStep, parts: Costs, admitted: tuple[Axes, ...]) -> bool:
     """Whether a selection with these parts is at this step's rate and price, and may select its table."""
-    if not all(limit in parts for limit in own.met(step.axes)):
+    if step.axes not in admitted or not all(limit in parts for limit in own.met(step.axes)):
         return False
-    pick = own.pick({limit: SELECTING * one for limit, one in parts.items()})
+    pick = own.pick({limit: SELECTING * one for limit, one in parts.items()}, admitted)
     return step.axes in pick.candidates and (pick.rate, dict(pick.costs)) == (step.rate, dict(step.selecting))
 
 

@@ -61,6 +61,11 @@ ExportOption: TypeAlias = Annotated[
 ]
 
 
+WhatIfOption: TypeAlias = Annotated[
+    bool, typer.Option("--what-if", help="Write a page on which the policy's numbers can be moved; it needs --output.")
+]
+
+
 def report(
     policy: PolicyFile,
     queries: AskedFile = None,
@@ -72,6 +77,7 @@ def report(
     target: TargetOption = None,
     diff: DiffOption = False,
     export: ExportOption = None,
+    what_if: WhatIfOption = False,
     output: FormatOption = Format.text,
 ) -> None:
     """Write a page for whoever signs a policy, its questions and its budget. Reads no data.
@@ -84,8 +90,17 @@ def report(
       dxgeom report policies/clinic/policy.yaml policies/clinic/queries.yaml --spend 0.5 -o report.html
       dxgeom report --diff old.yaml new.yaml
       dxgeom report policies/clinic/policy.yaml policies/clinic/queries.yaml --export checklist
+      dxgeom report policies/clinic/policy.yaml --what-if -o what-if.html
     """
     with refusals(output), begun_file(target) as write:
+        if what_if:
+            others = [queries, spend, plan, release, ledger, records, diff or None, export]
+            if write is None or any(one is not None and one != [] for one in others):
+                raise typer.BadParameter("--what-if is a page of a policy alone: name only the policy, and --output")
+            write(_movable(policy))
+            if output is Format.json:
+                print_json({"file": str(target)})
+            return
         if export is not None:
             if diff:
                 raise typer.BadParameter("--export is of one policy: leave --diff out")
@@ -103,6 +118,13 @@ def report(
             print_lines(page.lines())
         if output is Format.json:
             print_json(page.as_dict() if target is None else {"file": str(target), "digest": page.digest})
+
+
+def _movable(policy: Path) -> str:
+    from dxgeom.policy.policy import load_policy
+    from dxgeom.studio.what_if import what_if_page
+
+    return what_if_page(load_policy(policy))
 
 
 def _exported(

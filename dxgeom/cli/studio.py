@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, TypeAlias
 
 import typer
@@ -21,6 +23,25 @@ PortOption: TypeAlias = Annotated[
 BrowserOption: TypeAlias = Annotated[
     bool, typer.Option("--browser/--no-browser", help="Open the page in this computer's browser.")
 ]
+
+
+@contextmanager
+def opened(address: str, *, browser: bool) -> Iterator[None]:
+    """The page in this computer's browser, by a file that only its owner can read and that leads there.
+
+    Everybody on a computer can see how programs were called: the address, which has the token, is not handed to one.
+    """
+    if not browser:
+        yield
+        return
+    import webbrowser
+
+    with TemporaryDirectory(prefix="dxgeom-studio-") as folder:
+        way = Path(folder) / "studio.html"
+        leads = f'<meta http-equiv="refresh" content="0; url={address}"><a href="{address}">The policy studio</a>'
+        way.write_text(f'<!doctype html><html lang="en"><title>Policy studio</title>{leads}</html>\n', encoding="ascii")
+        webbrowser.open(way.as_uri())
+        yield
 
 
 def studio(policy: PolicyFile, queries: AskedFile = None, port: PortOption = 0, browser: BrowserOption = True) -> None:
@@ -44,11 +65,7 @@ def studio(policy: PolicyFile, queries: AskedFile = None, port: PortOption = 0, 
         except OSError as error:
             raise DataError(f"port {port} cannot be used: {error.strerror or error}; leave out --port") from error
         print_lines([f"policy studio: {server.address}", "Ctrl+C ends it; only this computer can open the page"])
-        if browser:
-            import webbrowser
-
-            webbrowser.open(server.address)
-        with server, suppress(KeyboardInterrupt):
+        with opened(server.address, browser=browser), server, suppress(KeyboardInterrupt):
             server.serve_forever()
         if not tried.saved:
             print_error(f"what was changed in the studio is not saved: {policy} is as it was")

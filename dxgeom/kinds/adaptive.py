@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 BARS: Final = Fraction(1, 5)
 _WHOLE: Final[dict[str, Any]] = {"type": ["integer", "string"]}
 _PART: Final[dict[str, Any]] = {"type": ["number", "string"], "minimum": 0}
+MOST_IN_CLIQUES: Final = 200_000_000
 _TABLES: Final = "'workload' asks for whole tables, each a 'marginal'"
 
 
@@ -44,6 +45,10 @@ def _rounds(value: Any) -> int:
 
 def _rows(value: Any) -> int:
     return whole(value, "the number of rows", 1, MOST_ROWS)
+
+
+def _cells(value: Any) -> int:
+    return whole(value, "the number of cells", 1, MOST_IN_CLIQUES)
 
 
 def _bars(value: Any) -> Fraction:
@@ -71,6 +76,11 @@ class AdaptiveBody(BaseModel):
     rounds: Annotated[int | None, PlainValidator(_rounds), WithJsonSchema(_WHOLE)] = Field(
         None, description="How many tables are selected and measured at most. Left out, 16 for each attribute."
     )
+    cells: Annotated[int | None, PlainValidator(_cells), WithJsonSchema(_WHOLE)] = Field(
+        None,
+        description="Where there are more than ten million possible cells: how many the model may keep, in cliques of "
+        "attributes. Left out, 1,000,000.",
+    )
     rows: Annotated[int | None, PlainValidator(_rows), WithJsonSchema(_WHOLE)] = Field(
         None, description="How many synthetic records are written; left out, as many as the model counts."
     )
@@ -95,6 +105,7 @@ class AdaptiveKind(RecordsKind, QuestionKind[AdaptiveTask]):
     syntax = AdaptiveTaskSyntax
     body = AdaptiveBody
     lists = ("workload",)
+    of_any_size = True
     why = "it was asked for: what is measured follows from what was measured before"
     no_errors = Unknown(
         "how far off tables are that follow the data is known of what was measured",
@@ -103,11 +114,12 @@ class AdaptiveKind(RecordsKind, QuestionKind[AdaptiveTask]):
 
     def part(self, question: AdaptiveTask, how: Planning) -> Plan:
         """Raises: as :func:`dxgeom.mechanisms.synthetic.adaptive_tables`."""
-        from dxgeom.mechanisms.synthetic.adaptive import adaptive_tables  # slow to load, as all that plans is
+        from dxgeom.mechanisms.synthetic.adaptive import CELLS, adaptive_tables  # slow to load, as all that plans is
         from dxgeom.mechanisms.synthetic.on_histograms import AdaptiveOnHistogram
         from dxgeom.planner.plan import Plan
 
-        made = adaptive_tables(how.metric, question.workload, rounds=question.rounds, bars=question.bars)
+        cells = CELLS if question.cells is None else question.cells
+        made = adaptive_tables(how.metric, question.workload, rounds=question.rounds, bars=question.bars, cells=cells)
         return Plan(self, how.metric, question, AdaptiveOnHistogram(made), how.wish.records, decided=made)
 
     def queries(self, plan: Plan) -> MarginalQueries:
@@ -145,10 +157,15 @@ class AdaptiveKind(RecordsKind, QuestionKind[AdaptiveTask]):
         )
 
     def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
+        from dxgeom.mechanisms.synthetic.adaptive import BYTES_OF_A_CELL
+
         own: AdaptiveMechanism = plan.decided
         tables = f"{counted(own.queries.each, 'table')} with {own.queries.count:,} cells"
         first = f"{tables} by one model: {counted(len(own.queries.sizes), 'attribute')} measured alone, then at most "
         first += f"{counted(own.most_rounds, 'table')}, each selected where the model answers worst"
+        if own.in_cliques:
+            first += f" and leaves the model's cliques at {own.cells_in_cliques:,} numbers or fewer, about "
+            first += f"{brief(own.cells_in_cliques * BYTES_OF_A_CELL / 10**6)} MB"
         if not own.bars:
             return (f"{first}; no bar: nothing of the budget is kept for bars of error",)
         widths = own.least_half_widths(spend, level)
@@ -186,7 +203,7 @@ class AdaptiveKind(RecordsKind, QuestionKind[AdaptiveTask]):
             return None
         body, node = said
         workload = self._tables((node.entry("workload") or (None, value))[1], reader)
-        return None if workload is None else AdaptiveTask(workload, body.bars, body.rounds, body.rows)
+        return None if workload is None else AdaptiveTask(workload, body.bars, body.rounds, body.rows, body.cells)
 
     def _tables(self, node: Node, reader: TaskReader) -> MarginalQueries | None:
         """The tables of a list; None where a mistake was noted."""

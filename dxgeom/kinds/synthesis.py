@@ -13,12 +13,22 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.kinds.selection import LAWS, Law
 from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.planner.plan_kind import RECORDS, PlanKind
 from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.source.yaml_tree import Node
-from dxgeom.queries.tasks.task_kind import STRICT, ListOfQueries, TaskKind, TaskReader, TaskSyntax, whole
+from dxgeom.queries.tasks.task_kind import (
+    STRICT,
+    ListOfQueries,
+    TaskKind,
+    TaskReader,
+    TaskSyntax,
+    part_of_one,
+    whole,
+)
+from dxgeom.universe.columns import plain
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.questions import DatabaseTask, SynthesisTask
 
@@ -37,7 +47,9 @@ MOST_ROUNDS: Final = 10_000
 MOST_ROWS: Final = 10_000_000
 MOST_ROWS_OF_A_DATABASE: Final = 1_000
 ESTIMATES: Final = ("weights", "mbi")
+BY_TRIAL: Final = "auto"
 _WHOLE: Final[dict[str, Any]] = {"type": ["integer", "string"]}
+_PART: Final[dict[str, Any]] = {"type": ["number", "string"]}
 _WORKLOAD: Final = (
     "What the records are to answer nearly as the real ones do: counts and sums, as a file of queries has them."
 )
@@ -53,6 +65,15 @@ def _rows(value: Any) -> int:
 
 def _few_rows(value: Any) -> int:
     return whole(value, "the number of rows", 1, MOST_ROWS_OF_A_DATABASE)
+
+
+def _steepness(value: Any) -> Fraction | str:
+    part = BY_TRIAL if value == BY_TRIAL else part_of_one(value)
+    if part is None or not (part == BY_TRIAL or 0 < Fraction(part) <= 1):
+        said = "'steepness' is a part of the steepest query's, above 0 and at most 1"
+        advice = f"write 0.3 or 3/10, or {BY_TRIAL} to have it chosen on made-up tables"
+        raise PydanticCustomError("DX232", "{said}", {"said": said, "advice": advice})
+    return part
 
 
 def _estimate(value: Any) -> str:
@@ -81,6 +102,11 @@ class SynthesizeBody(BaseModel):
         ESTIMATES[0],
         description="What the records are made of the measurements by: weights, or the library mbi, an optional extra, "
         "which takes whole marginals.",
+    )
+    steepness: Annotated[Fraction | str | None, PlainValidator(_steepness), WithJsonSchema(_PART)] = Field(
+        None,
+        description="For few records: queries that change more steeply than this part of the steepest are measured "
+        "changed, with less noise and a bias that bounds count. 'auto' has it chosen by the number of records.",
     )
 
 
@@ -146,7 +172,18 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
         """
         from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem  # slow to load, as all that plans is
 
-        return self._of(mwem(how.metric, question.workload, rounds=question.rounds), question, how)
+        metric, asked, rounds, stated = how.metric, question.workload, question.rounds, question.steepness
+        if stated != BY_TRIAL:
+            return self._of(
+                mwem(metric, asked, rounds=rounds, steepness=cast("Fraction | None", stated)), question, how
+            )
+        if how.wish.records is None:
+            raise UnsupportedCombination(
+                f"'steepness: {BY_TRIAL}' follows from the number of records: state it, with 'records: 500' in the "
+                "file, records=500 or --records 500, or write a part such as 0.3"
+            )
+        made = mwem(metric, asked, rounds=rounds, records=how.wish.records, spend=how.wish.spend)
+        return self._of(made, question, how)
 
     def earlier(self, question: SynthesisTask, how: Planning) -> Iterator[Plan]:
         """Until 0.2.1 permute-and-flip selected under concentrated privacy, too."""
@@ -192,7 +229,9 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
         weights: Mwem = plan.decided
         nothing = Measurement(0, True, 0, plan.queries.names[0], Fraction(0), 1.0, Fraction(1), 0.0)
         look = LastLook(np.zeros(plan.queries.count), 1.0)
-        return SyntheticHistogram(weights.start, weights.workload, plan.records or RECORDS, (nothing,), look)
+        return SyntheticHistogram(
+            weights.start, weights.workload, plan.records or RECORDS, (nothing,), look, weights.shifts
+        )
 
     def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[str, ...]:
         weights: Mwem = plan.decided
@@ -203,6 +242,25 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
             f"with {_records_said(number)}, {plan.queries.count} queries are measured {how}; how far off each "
             f"answer can be, with probability {level:g} for all at once, is proved of what was measured and told "
             "beside it",
+            *self._slower(plan, number),
+        )
+
+    def _part(self, plan: Plan) -> str:
+        weights: Mwem = plan.decided
+        return "1" if weights.shifts is None else str(weights.shifts.part)
+
+    def _slower(self, plan: Plan, records: int | None) -> tuple[str, ...]:
+        weights: Mwem = plan.decided
+        chosen = plan.question.steepness == BY_TRIAL
+        if weights.shifts is None:
+            kept = "queries are measured as they are asked for: on made-up tables no slower ones erred less"
+            return (kept,) if chosen else ()
+        most = float(weights.shifts.biases(records or RECORDS).max())
+        why = "erred least on made-up tables, an estimate" if chosen else "was asked for"
+        return (
+            f"queries are measured that change by at most {plain(weights.shifts.part)} of the steepest one's change, "
+            f"which {why}; with {_records_said(records)} no answer is off by more than {most:.4g} for it, and each "
+            "bound counts its part",
         )
 
     def facts(self, plan: Plan) -> dict[str, Any]:
@@ -212,6 +270,7 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
             "rounds": question.rounds,
             "rows": question.rows,
             "estimate": question.estimate,
+            **({} if question.steepness is None else {"steepness": str(question.steepness), "part": self._part(plan)}),
             "mechanism": plan.mechanism.name,
         }
 
@@ -224,8 +283,14 @@ class SynthesizeKind(_SyntheticKind, QuestionKind[SynthesisTask]):
         if said is None:
             return None
         body, node = said
+        if body.steepness is not None and body.estimate != ESTIMATES[0]:
+            message = f"'estimate: {body.estimate}' takes whole marginals, which 'steepness' changes"
+            reader.note("DX233", node.span, message, "leave one of them out")
+            return None
         workload = reader.linear((node.entry("workload") or (None, value))[1], "workload")
-        return None if workload is None else SynthesisTask(workload, body.rounds, body.rows, body.estimate)
+        if workload is None:
+            return None
+        return SynthesisTask(workload, body.rounds, body.rows, body.estimate, body.steepness)
 
 
 @final

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, pairs_along_axes
+from dxgeom.metrics.largest_changes import refuse_pairs
 from dxgeom.metrics.metric import (
     PAIRS_PER_BLOCK,
     Metric,
@@ -204,6 +205,7 @@ class MaxMetric(MetricOfParts):
 
     def generating_pairs(self) -> Iterator[PairBlock]:
         if self.step is None:
+            refuse_pairs(self.size * (self.size - 1) // 2)
             yield from pairs_at_a_finite_distance(self)
             return
         bound = round_down(self.step)

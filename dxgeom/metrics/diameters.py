@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 
@@ -25,7 +26,7 @@ from dxgeom.metrics.combinations import (
 )
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, PartitionMetric, StarMetric, ValueSensitivityMetric
 from dxgeom.metrics.generating_pairs import classes_of_records, kinds_of_elements, refuse_cells
-from dxgeom.metrics.metric import Metric, all_pairs, gathered
+from dxgeom.metrics.metric import Metric, PairBlock, all_pairs, gathered, pairs_at_a_finite_distance
 from dxgeom.metrics.near_places import TREE_FROM, nearest_at_all
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.numeric.arrays import distinct_rows
@@ -62,6 +63,9 @@ def smallest_distance(metric: Metric) -> float:
             return round_down(epsilon) if metric.components()[0] < metric.size else np.inf
         case MaxMetric(step=Fraction() as step):
             return round_down(step)
+        case MaxMetric(parts=parts):
+            # No pair is nearer than in a part where it moves, and one that moves there alone is as near.
+            return min(map(_smallest_of_all_pairs, parts))
         case ReorderedMetric(inner=inner):
             return smallest_distance(inner)
         case OneMoreMetric(inner=inner, epsilon=None):
@@ -73,8 +77,16 @@ def smallest_distance(metric: Metric) -> float:
         case PointsMetric() if metric.size >= TREE_FROM and (least := nearest_at_all(metric)) > 0:
             return least
         case _:
-            positive = (pairs.bound[pairs.bound > 0] for pairs in metric.generating_pairs())
-            return min((float(np.min(bounds, initial=np.inf)) for bounds in positive), default=np.inf)
+            return _smallest_positive(metric.generating_pairs())
+
+
+def _smallest_of_all_pairs(part: Metric) -> float:
+    return _smallest_positive(pairs_at_a_finite_distance(part))
+
+
+def _smallest_positive(blocks: Iterable[PairBlock]) -> float:
+    positive = (pairs.bound[pairs.bound > 0] for pairs in blocks)
+    return min((float(np.min(bounds, initial=np.inf)) for bounds in positive), default=np.inf)
 
 
 def closed_form(metric: Metric) -> tuple[float | None, float | None]:

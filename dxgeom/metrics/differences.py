@@ -22,8 +22,8 @@ from dxgeom.metrics.generating_pairs import (
     pairs_of_kinds,
     presence_of,
     refuse_cells,
-    refuse_pairs,
 )
+from dxgeom.metrics.largest_changes import refuse_pairs
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.numeric.arrays import distinct_rows, first_of_each_kind, kinds_of_rows, least_by_row

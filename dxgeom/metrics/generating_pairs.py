@@ -18,6 +18,7 @@ from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations import (
     CapMetric,
     GroupedMetric,
+    MaxMetric,
     OneMoreMetric,
     PresenceMetric,
     ReorderedMetric,
@@ -32,6 +33,7 @@ from dxgeom.metrics.families import (
     pairs_within_sets,
 )
 from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.largest_changes import cells_moving_together, nearest_of_classes, refuse_pairs
 from dxgeom.metrics.metric import NO_PAIRS, PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
 from dxgeom.metrics.near_places import few_kinds, nearest_of_kinds
 from dxgeom.metrics.points import PointsMetric
@@ -45,10 +47,6 @@ from dxgeom.universe.weight_table import (
     shared_classes,
 )
 from dxgeom.universe.weight_tables import WeightTables
-
-PAIR_LIMIT = 1_000_000_000
-"""More pairs than this would take an hour."""
-
 
 _ENTRIES_PER_BLOCK: Final = 1 << 20
 
@@ -152,15 +150,6 @@ def least_by_pair(pairs: PairBlock) -> PairBlock:
     low, high = np.minimum(pairs.first, pairs.second)[apart], np.maximum(pairs.first, pairs.second)[apart]
     distinct, least = least_by_row(np.stack([low, high], axis=1), pairs.bound[apart])
     return PairBlock(distinct[:, 0], distinct[:, 1], least)
-
-
-def refuse_pairs(pairs: int, limit: int = PAIR_LIMIT) -> None:
-    """Raises: TooLarge for so many pairs."""
-    if pairs > limit:
-        raise TooLarge(
-            f"{pairs:,} pairs of records would have to be compared, the limit is {limit:,}; "
-            "ask fewer queries at once, or take coarser attributes"
-        )
 
 
 def distinct(kinds: Kinds) -> Kinds:
@@ -478,6 +467,11 @@ def _moves(run: _Run, tables: WeightTables, most: int | None = None) -> Iterator
     classes = {axis: own for table in shared for axis, own in zip(table.axes, table.classes, strict=True)}
     axes = tuple(axis for axis in sorted(classes) if axis in run.axes)
     shape = tuple(int(classes[axis].max()) + 1 for axis in axes)
+    if isinstance(run.metric, MaxMetric) and run.metric.step is None and len(run.metric.parts) == len(run.axes):
+        parts = dict(zip(run.axes, run.metric.parts, strict=True))
+        for pairs in cells_moving_together([nearest_of_classes(parts[axis], classes[axis]) for axis in axes], shape):
+            yield PairClasses(shared, axes, shape, *pairs)
+        return
     if isinstance(run.metric, DiscreteMetric):
         grid = PairClasses(shared, axes, shape, *NO_PAIRS)
         which = extreme_cells(grid, _different_cells(grid))

@@ -21,6 +21,7 @@ from dxgeom.metrics.combinations import (
     SumMetric,
     grouped,
 )
+from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric
 
 
@@ -35,9 +36,9 @@ def without_idle_attributes(metric: Metric, values: NDArray[Any]) -> tuple[Metri
         case SumMetric(parts=parts):
             kept, values = _varying(parts, values)
             return _alone_or(SumMetric, list(kept.values())), values
-        case MaxMetric(parts=parts, step=Fraction()):
+        case MaxMetric(parts=parts):
             kept, values = _varying(parts, values)
-            return _alone_or(MaxMetric, list(kept.values())), values
+            return _together(metric, list(kept.values())), values
         case GroupedMetric(parts=parts, groups=groups):
             kept, values = _varying(parts, values)
             new = {old: place for place, old in enumerate(kept)}
@@ -59,6 +60,15 @@ def _alone_or(family: type[SumMetric] | type[MaxMetric], parts: Sequence[Metric]
     return parts[0] if len(parts) == 1 else family(tuple(parts))
 
 
+def _together(metric: MaxMetric, parts: Sequence[Metric]) -> Metric:
+    """Some parts of a largest change. Where all pairs generate it they still do: what is left may be lines of one
+    step, whose neighbours' rounded distances add up to others, and a part of one value tells the two apart."""
+    if metric.step is not None:
+        return _alone_or(MaxMetric, parts)
+    left = MaxMetric(tuple(parts))
+    return left if left.step is None else MaxMetric((*parts, DiscreteMetric(1, Fraction(1))))
+
+
 def _varying(parts: Sequence[Metric], values: NDArray[Any], inner: int = 1) -> tuple[dict[int, Metric], NDArray[Any]]:
     """The parts that matter, by place; walks from the first to the last: what is dropped makes every later cheaper.
 
@@ -73,9 +83,9 @@ def _varying(parts: Sequence[Metric], values: NDArray[Any], inner: int = 1) -> t
         if constant_along(grid) and not last_hope:
             values = grid[:, 0].reshape(len(values), before * after)
             continue
-        if isinstance(part, MaxMetric) and part.step is not None:
+        if isinstance(part, MaxMetric):
             below, fewer = _varying(part.parts, grid.reshape(len(grid), -1), after)
-            part, values = _alone_or(MaxMetric, list(below.values())), fewer.reshape(len(values), -1)
+            part, values = _together(part, list(below.values())), fewer.reshape(len(values), -1)
         kept[place] = part
     return kept, values
 

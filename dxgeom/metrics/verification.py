@@ -35,6 +35,7 @@ from dxgeom.metrics.matrices import (
     require_of_a_check,
 )
 from dxgeom.metrics.metric import Metric, MetricCertificate
+from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.sealed import canonical_digest
@@ -84,6 +85,8 @@ class VerifiedMetric(Displayed):
     counted, ``metric`` is what a policy says of people, divided by the rows that one person may have. ``known``: counts
     that everybody may know; no distance knows them, and the fingerprint of a policy does. ``held``: whether its
     distances hold for who knows these counts, too, which not every noise honours; also of a part of such a metric.
+    ``over_periods``: what the policy promises of records in several periods, of which these distances keep more than is
+    asked; None where they are all of it.
     """
 
     metric: Metric
@@ -101,6 +104,7 @@ class VerifiedMetric(Displayed):
     labels: PolicyLabels | None = field(default=None, repr=False)
     known: KnownCounts | None = field(default=None, repr=False)
     held: bool = False
+    over_periods: OverPeriods | None = field(default=None, repr=False)
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -139,8 +143,8 @@ class VerifiedMetric(Displayed):
         """What ``metric``, proved here, says of the same people on the same account: of some of the records, which
         ``block`` names, or of one attribute. Raises: as :func:`verify`."""
         _require_known(metric)
-        proof = metric.certificate()
-        return replace(self, metric=metric, certificate=proof, universe=None, block=block, known=None, door=_DOOR)
+        given: dict[str, Any] = {"metric": metric, "certificate": metric.certificate(), "block": block}
+        return replace(self, **given, universe=None, known=None, over_periods=None, door=_DOOR)
 
     def about(self, data_set: DataSet) -> VerifiedMetric:
         """The same metric about these data. What it says of them already stays: a name or an edition is only added.
@@ -215,12 +219,14 @@ def verify(
     people: People | None = None,
     labels: PolicyLabels | None = None,
     known: KnownCounts | None = None,
+    over_periods: OverPeriods | None = None,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
     Args: ``fingerprint``: of all that was stated, ``privacy`` included, and the universe where one is given; else see
     :meth:`VerifiedMetric.on`. ``people``: left out, as the universe says; stated for people whose rows are counted,
     where ``metric`` has to be that of a row. ``known``: counts of these records that everybody may know.
+    ``over_periods``: what is promised of several periods, which ``metric`` keeps.
 
     Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
@@ -242,6 +248,7 @@ def verify(
         labels,
         known,
         known is not None and known.hold is not None,
+        over_periods,
         door=_DOOR,
     )
 

@@ -12,10 +12,11 @@ from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.gaussian.jumps import jump_law
 from dxgeom.mechanisms.gaussian.mechanism import NAME as GAUSSIAN
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, QueryChange
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
-from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
+from dxgeom.mechanisms.parts.box_candidates import in_answers
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.contrast_answers import CONTRASTS, in_contrasts
 from dxgeom.mechanisms.parts.contrasts import ContrastNumbers
@@ -28,12 +29,14 @@ from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechani
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.plan_files.document import ChangePart, MechanismPart
 from dxgeom.plan_files.laws import (
     ALONG,
     IN_BOXES,
     IN_TOTALS,
     JUMPS,
+    THROUGH_A_TRIANGLE,
     bases_data,
     bases_of,
     contrasts_data,
@@ -50,6 +53,8 @@ from dxgeom.plan_files.laws import (
     scales_of,
     strategy_data,
     strategy_of,
+    triangle_data,
+    triangle_of,
 )
 from dxgeom.plan_files.queries_data import weighed, weights_data
 from dxgeom.plan_files.text.exact_text import floats_of, keys_of, rationals_of
@@ -155,11 +160,15 @@ def _shares(part: MechanismPart, metric: VerifiedMetric, count: int) -> Shares |
 
 
 def _law_data(law: NoiseLaw) -> dict[str, Any]:
+    if isinstance(law, TriangularNormals):
+        return triangle_data(law)
     return jumps_data(law) if isinstance(law, GaussianWithJumps) else law_data(law)
 
 
 def _law_of(data: dict[str, Any], sensitivity: Sensitivity) -> NoiseLaw:
     """Raises: Wrong."""
+    if data.get("kind") == THROUGH_A_TRIANGLE:
+        return triangle_of(data, "mechanism.law")
     if data.get("kind") != JUMPS:
         return law_of(data, "mechanism.law")
     axes = jump_axes_of(data, "mechanism.law")

@@ -52,6 +52,10 @@ class TotalsPart(BaseModel):
     )
     window: int | None = Field(description="Or of ((1 − x^window)/(1 − x))^(1/2); null for none.", ge=2)
     scaled: bool = Field(description="Whether each value's column has a length of its own.")
+    alpha: str = Field(
+        default="0x0.0p+0",
+        description="Another such float64: of ((1 − αx)/((1 − x)(1 − θx)))^(1/2); left out for 0.",
+    )
 
 
 @final

@@ -30,7 +30,7 @@ from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.toeplitz import ToeplitzNormals
-from dxgeom.noise.triangular import TriangularNormals
+from dxgeom.noise.triangular import LAID_OUT, TriangularNormals
 from dxgeom.plan_files.text.exact_text import (
     array_data,
     float_of,
@@ -72,6 +72,12 @@ IN_PRODUCTS: Final = "ScalesInProducts"
 """Noise in products of what is measured along attributes, in whole numbers."""
 IN_CONTRASTS: Final = "NormalsInProducts"
 """Normal noise in products of sums and of differences of values, each part with a root of its covariance."""
+THROUGH_A_TRIANGLE: Final = "NormalsThroughTriangle"
+"""Normal noise in answers through a lower triangular matrix of whole numbers, times a power of two."""
+IN_PLACE_OF_LAWS: Final = (
+    *(SCALES, ALONG, IN_BOXES, IN_TOTALS, JUMPS),
+    *(IN_PRODUCTS, IN_CONTRASTS, THROUGH_A_TRIANGLE),
+)
 LINE: Final = "line"
 _MOST_LEVELS: Final = 64
 _WEIGHTS: Final = ("records", "steps", "costs")
@@ -160,19 +166,22 @@ def strategy_data(strategy: TotalsStrategy) -> dict[str, Any]:
     if isinstance(strategy, WeighedStrategy):
         weights = {name: [*map(float_text, getattr(strategy, name))] for name in _WEIGHTS}
         return weights | {"nodes": list(strategy.nodes)}
-    return {"theta": float_text(strategy.theta), "window": strategy.window, "scaled": strategy.scaled}
+    said = {"theta": float_text(strategy.theta), "window": strategy.window, "scaled": strategy.scaled}
+    return said | ({"alpha": float_text(strategy.alpha)} if strategy.alpha else {})
 
 
 def strategy_of(data: Any, size: int, place: str) -> TotalsStrategy:
     """The same again, over so many values told apart. Raises: Wrong."""
     if isinstance(data, dict) and "records" in data:
         return _weighed_of(data, size, place)
-    said = keys_of(data, ("theta", "window", "scaled"), place)
+    damped = isinstance(data, dict) and "alpha" in data
+    said = keys_of(data, ("theta", "window", "scaled", *(("alpha",) if damped else ())), place)
     window = None if said["window"] is None else whole_of(said["window"], f"{place}.window", 2, size)
     if type(said["scaled"]) is not bool:
         raise Wrong("DX302", f"{place}.scaled", "this is true or false")
     with refused_as("DX305", place):
-        return ToeplitzStrategy(size, float_of(said["theta"], f"{place}.theta"), window, said["scaled"])
+        alpha = float_of(said["alpha"], f"{place}.alpha") if damped else 0.0
+        return ToeplitzStrategy(size, float_of(said["theta"], f"{place}.theta"), window, said["scaled"], alpha)
 
 
 def _weighed_of(data: Any, size: int, place: str) -> WeighedStrategy:
@@ -246,6 +255,43 @@ def _factor_of(data: Any, place: str) -> tuple[int, StrategyFactor]:
         return whole_of(data["attribute"], f"{place}.attribute"), StrategyFactor(**arrays, bits=bits)
 
 
+def triangle_data(law: TriangularNormals) -> dict[str, Any]:
+    """Normal noise through a triangular matrix, as a file holds it: whole multiples of a unit, row by row.
+
+    Raises: UnsupportedCombination where its entries are too far apart for that.
+    """
+    entries = law.factor[np.tril_indices(law.dimension)]
+    highest = math.frexp(float(np.abs(entries).max()))[1]
+    for bits in (30, 40, 52):
+        unit = math.ldexp(1.0, highest - bits)
+        whole = np.rint(entries / unit)
+        if np.array_equal(whole * unit, entries):
+            numbers = array_data(whole.astype(np.int64))
+            return {"kind": THROUGH_A_TRIANGLE, "unit": float_text(unit), "root": numbers}
+    raise UnsupportedCombination("a plan file holds triangular matrices whose entries are whole multiples of one unit")
+
+
+def triangle_of(data: dict[str, Any], place: str) -> TriangularNormals:
+    """The same again. Raises: Wrong."""
+    keys_of(data, ("kind", "unit", "root"), place)
+    unit, root = float_of(data["unit"], f"{place}.unit"), _triangle(data["root"], f"{place}.root", LAID_OUT, 2**52)
+    if not 2.0**-500 < unit < 2.0**500 or math.frexp(unit)[0] != 0.5:
+        raise Wrong("DX305", f"{place}.unit", "this is a power of two")
+    with refused_as("DX305", place):
+        return TriangularNormals(np.asarray(root * unit, dtype=np.float64))
+
+
+def _triangle(data: Any, place: str, most: int, largest: int) -> NDArray[np.int64]:
+    """A lower triangular matrix from what is not above its diagonal, row by row. Raises: Wrong."""
+    entries = wholes_of(data, place, 1 - largest, largest - 1)
+    size = (math.isqrt(8 * entries.size + 1) - 1) // 2
+    if entries.ndim != 1 or size * (size + 1) != 2 * entries.size or size > most:
+        raise Wrong("DX305", place, "a root has the entries of a triangle, row by row")
+    root = np.zeros((size, size), dtype=np.int64)
+    root[np.tril_indices(size)] = entries
+    return root
+
+
 def contrasts_data(parts: Sequence[ContrastPart]) -> dict[str, Any]:
     """Normal noise in products, as a file holds it: of each root what is not above the diagonal, row by row."""
 
@@ -286,12 +332,7 @@ def _contrast_of(data: Any, place: str) -> ContrastPart:
             values = wholes_of(one["values"], f"{here}.values", 0, 2**31)
             own.append((whole_of(one["attribute"], f"{here}.attribute"), values))
         along[name] = tuple(own)
-    entries = wholes_of(data["root"], f"{place}.root", 1 - LARGEST_ENTRY, LARGEST_ENTRY - 1)
-    size = (math.isqrt(8 * entries.size + 1) - 1) // 2
-    if entries.ndim != 1 or size * (size + 1) != 2 * entries.size or size > MOST_JOINED:
-        raise Wrong("DX305", f"{place}.root", "a root has the entries of a triangle, row by row")
-    root = np.zeros((size, size), dtype=np.int64)
-    root[np.tril_indices(size)] = entries
+    root = _triangle(data["root"], f"{place}.root", MOST_JOINED, LARGEST_ENTRY)
     with refused_as("DX305", place):
         return ContrastPart(along["contrasted"], along["summed"], root, float_of(data["size"], f"{place}.size"))
 
@@ -385,6 +426,7 @@ def laws_schema() -> dict[str, Any]:
         "scaled": {"type": "boolean"},
     }
     strategy = {"type": "object", "properties": said, "required": [*said], "additionalProperties": False}
+    strategy["properties"] = said | {"alpha": {"$ref": "#/$defs/Float"}}
     totals = {"kind": {"const": IN_TOTALS}, "scales": _form(NDArray[np.float64]), "strategy": strategy}
     along = {"kind": {"const": ALONG}, "scales": _form(NDArray[np.float64]), "bases": BASES_FORM}
     whole, text = {"type": "integer"}, {"type": "string"}
@@ -397,6 +439,7 @@ def laws_schema() -> dict[str, Any]:
     part = {"size": text, "contrasted": values, "summed": values, "root": {"$ref": "#/$defs/Whole"}}
     parts = {"type": "array", "items": _closed(part)}
     scales = {
+        THROUGH_A_TRIANGLE: _closed({"kind": {"const": THROUGH_A_TRIANGLE}, "unit": text, "root": part["root"]}),
         IN_CONTRASTS: _closed({"kind": {"const": IN_CONTRASTS}, "parts": parts}),
         IN_PRODUCTS: _closed({"kind": {"const": IN_PRODUCTS}, "products": products, "product_of": own_product}),
         SCALES: {**own, "required": ["kind", "scales"], "additionalProperties": False},

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from dxgeom.kinds import registry
 from dxgeom.plan_files.codec import codec_of
-from dxgeom.plan_files.laws import ALONG, BASES_FORM, IN_BOXES, IN_TOTALS, JUMPS, SCALES, laws_schema
+from dxgeom.plan_files.laws import BASES_FORM, IN_PLACE_OF_LAWS, SCALES, laws_schema
 from dxgeom.policy.syntax.schema import DIALECT
 
 _STRICT: Final = ConfigDict(extra="forbid", defer_build=True)
@@ -246,11 +246,7 @@ def plan_schema() -> dict[str, Any]:
     laws = laws_schema()
     schema["$defs"] |= laws
     law = {
-        "anyOf": [
-            {"$ref": f"#/$defs/{name}"}
-            for name in laws
-            if name.endswith("Noise") or name in (SCALES, ALONG, IN_BOXES, IN_TOTALS, JUMPS)
-        ]
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in laws if name.endswith("Noise") or name in IN_PLACE_OF_LAWS]
         + [{"type": "null"}]
     }
     schema["$defs"]["MechanismPart"]["properties"]["law"] |= {"anyOf": law["anyOf"]}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.geometry.hulls import require_few_dimensions
 from dxgeom.mechanisms import gaussian, parts  # whose files are loaded when they are asked for
+from dxgeom.mechanisms.bounds.root_trace import MatrixBall, root_trace_below
 from dxgeom.mechanisms.bounds.workload_bound import WeighedWorkload, weighed_workload
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
@@ -37,6 +38,7 @@ from dxgeom.mechanisms.shapes.rotated_axes import QUICK, THOROUGH, Effort, best_
 from dxgeom.mechanisms.shapes.round_spaces import RoundSpace, round_space
 from dxgeom.mechanisms.shapes.strategy import best_sums
 from dxgeom.mechanisms.shapes.strategy_program import outgrows_a_search
+from dxgeom.metrics.changes import FactoredChanges
 from dxgeom.numeric.work import require_affordable
 from dxgeom.planner.candidate_costs import WORK_OF, Sizes
 from dxgeom.planner.changed_queries import with_changed_queries
@@ -46,6 +48,7 @@ from dxgeom.planner.options import PlanOptions
 from dxgeom.privacy.measures import CONCENTRATED, privacy_measure_of
 
 if TYPE_CHECKING:
+    from dxgeom.mechanisms.gaussian.boxed_covariance import BoxedCovariance
     from dxgeom.mechanisms.gaussian.mechanism import BestGaussian, GaussianSpace
     from dxgeom.planner.boxes.as_candidates import BoxCandidates, ContrastCandidates, ProductCandidates
 
@@ -78,7 +81,7 @@ class CandidateBuilder:
     def lower_bound(self) -> float:
         """The largest known lower bound of the objective; under concentrated privacy that of Gaussian noise."""
         if self.sensitivity.metric.privacy == CONCENTRATED:
-            found = self._gaussian_bound() or self._bound_in_products()
+            found = self._gaussian_bound() or self._boxed_bound() or self._bound_in_products()
             return found or max(self._bound_in_boxes(), self._bound_by_weights())
         tables = _if_made(self._marginal_space)
         found = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
@@ -171,7 +174,29 @@ class CandidateBuilder:
         """Gaussian noise of the best covariance."""
         if self.has_best_covariance and self.options.mechanism != "gaussian":
             raise TooLarge("for whole tables of counts marginal-gaussian has the same covariance, in closed form")
-        return self.best_gaussian.mechanism
+        in_factors = isinstance(self.sensitivity.changes, FactoredChanges)
+        return _made(self._boxed_covariance).mechanism if in_factors else self.best_gaussian.mechanism
+
+    @cached_property
+    def _boxed_covariance(self) -> BoxedCovariance | Exception:
+        from dxgeom.mechanisms.gaussian.boxed_covariance import boxed_covariance
+
+        own, objective = self.options, self.objective
+        if objective.name == "max":
+            return TooLarge("a covariance of so many boxes makes totals of errors small, and not the worst")
+        return _attempt(
+            lambda: boxed_covariance(
+                self.sensitivity, self.in_boxes.counted, objective.factors, own.work, quick=own.quick
+            )
+        )
+
+    def _boxed_bound(self) -> float:
+        """Of noise in counts in boxes whose covariance was sought; 0 where it was not."""
+        found = self.__dict__.get("_boxed_covariance")
+        if found is None or isinstance(found, Exception):
+            return 0.0
+        below = root_trace_below(MatrixBall(*found.weighed))
+        return _cautiously((below / found.presence) ** 2)
 
     @property
     def gaussian_with_jumps(self) -> AdditiveMechanism:

@@ -119,7 +119,8 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_
 
     Raises: as :func:`plan`.
     """
-    if wish.mechanism != AUTO or queries.body is not None or not outgrows_a_search(queries.count):
+    few = not outgrows_a_search(queries.count) and metric.over_periods is None
+    if wish.mechanism != AUTO or queries.body is not None or few:
         return plan_of_answers(metric, queries, wish)
     from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
     from dxgeom.planner.marginals.instead import in_tables_instead

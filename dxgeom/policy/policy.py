@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, final
 
 from dxgeom.displayed import Pictured
 from dxgeom.errors import DxgeomError, PolicyError, TooLarge, UnsupportedCombination
 from dxgeom.metrics.data_set import DataSet
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.policy.lower.blocks import MetricDescription, describe
 from dxgeom.policy.lower.connectivity import Unprotected, check_connected
@@ -28,6 +29,7 @@ from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import write_policy
 from dxgeom.privacy.measures import Privacy
 from dxgeom.universe.labels import PolicyLabels
+from dxgeom.universe.periods import along_time
 from dxgeom.universe.universe import Universe
 
 if TYPE_CHECKING:  # loaded by the method that needs it, for most commands do not
@@ -45,6 +47,13 @@ Record: TypeAlias = int | str | Mapping[str, Any]
 _POLICIES: Final = Language("policy", "Policy.from_dict", "data", PolicyError)
 
 
+class PartsOfRules(NamedTuple):
+    """The rules with a part of their ε in each period, where they are about several; and their metric."""
+
+    rules: tuple[ResolvedRule, ...]
+    metric: Metric
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Policy(Pictured):
@@ -52,6 +61,8 @@ class Policy(Pictured):
 
     Made by :func:`load_policy`; two policies of equal ``fingerprint`` mean the same. ``parts``: each attribute's
     metric, none where a table lists the records. ``text``: what it was read from, with the data files it names.
+    ``each_period``: where rules are about several periods, smaller distances of records that are enough for them; None
+    where ``metric`` is all that is promised.
     """
 
     file: str
@@ -61,6 +72,7 @@ class Policy(Pictured):
     metric: Metric = field(repr=False)
     unprotected: tuple[Unprotected, ...]
     text: PolicyText | None = field(default=None, repr=False)
+    each_period: PartsOfRules | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -207,13 +219,15 @@ class Policy(Pictured):
         """The largest pseudometric under all rules, with its certificate. Every distance is *rounded down*.
 
         Where people count by rows, at most m each, it is that of a row: the m-th part, so that m rows together tell no
-        more than the policy says of people.
+        more than the policy says of people. Where rules are about several periods it is a part of what they say, so
+        that all of these together tell no more; noise that is proved for several at once may tell more of each.
         """
         from dxgeom.metrics.divided import divided
 
         people = self.universe.reading.people
+        metric = self.metric if self.each_period is None else self.each_period.metric
         return verify(
-            self.metric if people is None or people.most_rows == 1 else divided(self.metric, people.most_rows),
+            metric if people is None or people.most_rows == 1 else divided(metric, people.most_rows),
             people=people,
             title=self.name,
             fingerprint=self.fingerprint,
@@ -225,7 +239,15 @@ class Policy(Pictured):
             labels=self.labels or None,
             privacy=self.privacy,
             known=self.resolved.known,
+            over_periods=self._over_periods,
         )
+
+    @property
+    def _over_periods(self) -> OverPeriods | None:
+        time = along_time(self.universe.attributes)
+        if self.each_period is None or time is None:
+            return None
+        return OverPeriods(self.metric, time[0], self.resolved.lasting)
 
     @cached_property
     def informed(self) -> Informed | None:
@@ -320,9 +342,13 @@ def _policy_of(text: PolicyText) -> Policy:
     resolved = None if syntax is None else resolve(syntax, mistakes)
     if resolved is None or mistakes:
         raise PolicyError(mistakes.all)
-    description = describe(resolved)
-    parts, apart, lowered = lower(resolved, description, mistakes)
-    check_connected(resolved, apart, mistakes)
+    shown = resolved.of_single_records
+    description = describe(shown)
+    parts, apart, lowered = lower(shown, description, mistakes)
+    check_connected(shown, apart, mistakes)
     if mistakes:
         raise PolicyError(mistakes.all)
-    return Policy(text.file, resolved, description, parts, lowered(), apart, text)
+    each = None
+    if resolved.lasting:
+        each = PartsOfRules(resolved.rules, lower(resolved, describe(resolved), mistakes)[2]())
+    return Policy(text.file, shown, description, parts, lowered(), apart, text, each)

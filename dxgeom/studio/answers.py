@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +24,7 @@ from dxgeom.wording.numbers import plus_minus
 LEVEL: Final = 0.95
 _MOST: Final = 200
 """Answers that are listed, the least exact first."""
+_SHARE: Final = re.compile(r"[01](\.[0-9]{1,9})?")
 _MARGIN: Final = Fraction(1001, 1000)
 
 
@@ -101,10 +103,9 @@ class TriedAnswers:
 
 
 def _share(share: str) -> Fraction:
-    try:
-        found = Fraction(share)
-    except (ValueError, ZeroDivisionError) as error:
-        raise UnsupportedCombination("a share of the budget is a number between 0 and 1") from error
+    if not _SHARE.fullmatch(share):  # what has an exponent could be longer than any memory
+        raise UnsupportedCombination("a share of the budget is a number between 0 and 1")
+    found = Fraction(share)
     if not 0 < found <= 1:
         raise UnsupportedCombination("a share of the budget is above 0 and at most 1")
     return found

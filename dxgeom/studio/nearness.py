@@ -39,9 +39,9 @@ def nearness(before: TriedPolicy, now: TriedPolicy, attribute: str, first: int, 
     if not names:
         raise UnsupportedCombination("there are too many possible records, or values, to show them one by one")
     name = attribute if attribute in names else next(iter(names))
-    labels = _labels(policy, name)
+    labels = labels_of(policy, name)
     first, second = (k if 0 <= k < len(labels) else other for k, other in ((first, 0), (second, len(labels) - 1)))
-    told = _distances(policy, name, first, len(labels)) * float(policy.budget)
+    told = distances_from(policy, name, first, len(labels)) * float(policy.budget)
     why = reasons(before, now, name, first, second)["now"]
     nodes, kind = _placed(policy, name, len(labels))
     return {
@@ -83,12 +83,13 @@ def _raw_labels(policy: Policy, name: str) -> tuple[str, ...]:
     return _attribute(policy, name).labels
 
 
-def _labels(policy: Policy, name: str) -> list[str]:
+def labels_of(policy: Policy, name: str) -> list[str]:
+    """An attribute's values, as readers know them."""
     raw = _raw_labels(policy, name)
     return list(raw) if name == LISTED else [spoken(policy.labels.value(name, label)) for label in raw]
 
 
-def _distances(policy: Policy, name: str, first: int, size: int) -> NDArray[np.float64]:
+def distances_from(policy: Policy, name: str, first: int, size: int) -> NDArray[np.float64]:
     """From one value to each, *rounded down*, by the compiled metric."""
     step = 1
     if name != LISTED:
@@ -120,7 +121,7 @@ def _placed(policy: Policy, name: str, size: int) -> tuple[list[tuple[float, flo
             return _on_a_map(flat(present.coordinates, present.geometry), size), "map"
         bounds = [one for one in (rule.alone(name) for rule in policy.rules) if one is not None]
         if any(one.in_order for one in bounds):
-            return _on_a_line(_distances(policy, name, 0, size)), "line"
+            return _on_a_line(distances_from(policy, name, 0, size)), "line"
     turns = (2 * math.pi * k / size - math.pi / 2 for k in range(size))
     return [(round(math.cos(turn), 4), round(math.sin(turn), 4)) for turn in turns], "graph"
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import secrets
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from threading import BoundedSemaphore
 from typing import Any, Final, final
 
 from dxgeom.errors import DxgeomError
@@ -19,8 +22,10 @@ LOOPBACK: Final = "127.0.0.1"
 TOKEN: Final = "X-Studio-Token"  # noqa: S105 - the name of a header
 _MOST_BYTES: Final = 1 << 22
 _SECONDS: Final = 30
+_MOST_AT_ONCE: Final = 64
+_DIGITS: Final = 9
 _KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
-_SCRIPTS: Final = ("studio", "talk", "promises", "nearness", "answers", "game", "compare", "sign", "editor")
+_SCRIPTS: Final = ("studio", "talk", "elements", "promises", "nearness", "answers", "game", "compare", "sign", "editor")
 PAGES: Final = {
     "/": ("dxgeom.studio", "studio.html"),
     "/page.css": ("dxgeom.document", "page.css"),
@@ -50,11 +55,16 @@ class StudioServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    # Elsewhere than on POSIX it would let another program take the same port.
+    allow_reuse_address = os.name == "posix"
+    allow_reuse_port = False
+    request_queue_size = _MOST_AT_ONCE
 
     def __init__(self, studio: Studio, port: int = 0, token: str | None = None) -> None:
         """``port`` 0: any that is free. Raises: OSError for one that is not."""
         self.studio = studio
         self.token = token or secrets.token_urlsafe(24)
+        self._room = BoundedSemaphore(_MOST_AT_ONCE)
         super().__init__((LOOPBACK, port), StudioRequest)
 
     @property
@@ -67,6 +77,25 @@ class StudioServer(ThreadingHTTPServer):
         """How a request may call this host: a name that leads here by somebody else's doing is not among them."""
         return frozenset(f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost"))
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """In a thread of its own, unless there are too many: then the connection ends unread."""
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that breaks off is no mistake; of others the kind is shown, and nothing of their content."""
+        error = sys.exception()
+        if not isinstance(error, OSError):
+            sys.stderr.write(f"studio: a request failed ({type(error).__name__})\n")
+
 
 @final
 class StudioRequest(BaseHTTPRequestHandler):
@@ -74,12 +103,16 @@ class StudioRequest(BaseHTTPRequestHandler):
 
     server: StudioServer
     timeout = _SECONDS
+    disable_nagle_algorithm = True  # an answer has two parts: the second would wait for word that the first came
     server_version, sys_version = "studio", ""
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         """A part of the page."""
         if not self._from_here():
+            return
+        if self._has_content():
+            self._refuse(HTTPStatus.BAD_REQUEST, "a part of the page is asked for without content")
             return
         found = PAGES.get(self.path)
         if found is None:
@@ -103,14 +136,16 @@ class StudioRequest(BaseHTTPRequestHandler):
             answer = self.server.studio.ask(question, body)
         except DxgeomError as error:
             self._answer(HTTPStatus.UNPROCESSABLE_ENTITY, {"error": str(error)})
+        except Exception as error:  # noqa: BLE001 - the page is answered, whatever it is
+            said = f"this failed by a mistake of dxgeom ({type(error).__name__}); the draft is as it was"
+            self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": said})
         else:
             self._answer(HTTPStatus.OK, answer)
 
     def _from_here(self) -> bool:
         """Whether the request names this host, and is of no other page."""
-        origin = self.headers.get("Origin")
-        here = {f"http://{name}" for name in self.server.hosts}
-        if self.headers.get("Host") in self.server.hosts and (origin is None or origin in here):
+        hosts, origins = (self.headers.get_all(name, []) for name in ("Host", "Origin"))
+        if len(hosts) == 1 and hosts[0] in self.server.hosts and origins in ([], [f"http://{hosts[0]}"]):
             return True
         self._refuse(HTTPStatus.FORBIDDEN, "this page is for this computer only")
         return False
@@ -125,8 +160,9 @@ class StudioRequest(BaseHTTPRequestHandler):
 
     def _body(self) -> dict[str, Any] | None:
         """The question's content; None where it is none, which is then answered."""
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > _MOST_BYTES:
+        lengths = self.headers.get_all("Content-Length", [])
+        length = lengths[0] if len(lengths) == 1 and "Transfer-Encoding" not in self.headers else ""
+        if not length.isdecimal() or len(length) > _DIGITS or int(length) > _MOST_BYTES:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a question has at most {_MOST_BYTES:,} bytes")
             return None
         try:
@@ -137,6 +173,10 @@ class StudioRequest(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.BAD_REQUEST, {"error": "a question is an object in JSON"})
             return None
         return found
+
+    def _has_content(self) -> bool:
+        """Whether something follows the head, which would be read as the next request."""
+        return "Transfer-Encoding" in self.headers or self.headers.get("Content-Length", "0") != "0"
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
         """An answer after which the connection ends: what else was sent is not read."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,6 +21,8 @@ from dxgeom.studio.nearness import nearness
 from dxgeom.studio.signing import decisions, signed
 
 Answer = dict[str, Any]
+_MOST_WANTED: Final = 1e300
+_HALVES: Final = re.compile(r"[\ud800-\udfff]")  # no text has them, and no file can
 _ANOTHER: Final = "The draft was changed in another window; it is shown as it is now."
 
 
@@ -51,8 +55,8 @@ class Studio:
             "price": self._price,
             "try": self._tried,
             "rebase": self._rebased,
-            "decisions": lambda asked: decisions(self.draft, saved=self.saved),
-            "sign": lambda asked: signed(self.draft, asked, saved=self.saved),
+            "decisions": lambda asked: self._held(decisions),
+            "sign": lambda asked: self._held(partial(signed, asked=asked)),
             "save": self._saved,
         }
 
@@ -151,7 +155,7 @@ class Studio:
 
     def _price(self, asked: Answer) -> Answer:
         wanted = asked.get("wanted")
-        if not isinstance(wanted, int | float) or isinstance(wanted, bool):
+        if not isinstance(wanted, int | float) or isinstance(wanted, bool) or not abs(wanted) <= _MOST_WANTED:
             raise UnsupportedCombination("the question lacks 'wanted', a number")
         return self.answers.price(word(asked, "name"), float(wanted))
 
@@ -160,10 +164,27 @@ class Studio:
 
     def _rebased(self, asked: Answer) -> Answer:
         """From now on changes are measured against the present draft."""
-        if self.draft.policy is None:
-            raise UnsupportedCombination("the policy has mistakes: mend them before you compare with it")
-        self.before = self.draft
+        with self._lock:
+            if self.draft.policy is None:
+                raise UnsupportedCombination("the policy has mistakes: mend them before you compare with it")
+            self.before = self.draft
         return self._settled(asked)
+
+    def _held(self, made: Callable[..., Answer]) -> Answer:
+        """What is said of the policy in the file, which is read anew, with the data files that it names.
+
+        Raises: UnsupportedCombination where that is not what is shown.
+        """
+        with self._lock:
+            draft, saved = self.draft, self.saved
+            if saved and draft.policy is not None:
+                now = draft_of(self._text(self._on_disk()), draft.file, FolderOnDisk(self.path.parent))
+                if now.policy is None or now.policy.fingerprint != draft.policy.fingerprint:
+                    raise UnsupportedCombination(
+                        f"'{self.path.name}', or a file that it names, was changed by another program: what is shown "
+                        "here is not what is in it; start the studio anew"
+                    )
+        return made(draft, saved=saved)
 
     def _saved(self, asked: Answer) -> Answer:
         """The draft written to the file it came from, and to no other, unless somebody else changed it meanwhile."""
@@ -178,15 +199,32 @@ class Studio:
             ending = "\r\n" if b"\r\n" in self._kept else "\n"
             content = self.draft.content.replace("\n", ending).encode("utf-8")
             with file_errors(self.path, "written"):
-                self.path.write_bytes(content)
+                _replace(self.path, content)
             self._kept = content
             return self._state("Saved.")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """The file is whole at any time, the old or the new; where a link leads to it, the link stays."""
+    target = path.resolve(strict=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".new", dir=target.parent)
+    draft = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.chmod(target.stat().st_mode & 0o7777)
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def word(asked: Answer, key: str) -> str:
     """A text of a question. Raises: UnsupportedCombination."""
     found = asked.get(key)
-    if not isinstance(found, str) or len(found) > MAX_BYTES:
+    if not isinstance(found, str) or len(found) > MAX_BYTES or _HALVES.search(found):
         raise UnsupportedCombination(f"the question lacks {key!r}, a text")
     return found
 

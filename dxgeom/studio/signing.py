@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from pathlib import Path
 from typing import Any, Final
 
 from dxgeom.document.document import Notice
@@ -27,7 +28,7 @@ def decisions(draft: TriedPolicy, *, saved: bool) -> dict[str, Any]:
     }
 
 
-def signed(draft: TriedPolicy, asked: dict[str, Any], *, saved: bool) -> dict[str, Any]:
+def signed(draft: TriedPolicy, *, asked: dict[str, Any], saved: bool) -> dict[str, Any]:
     """The record of who decided what, as the text of a JSON file, and a name for it.
 
     Raises: UnsupportedCombination unless it is of this policy, by its fingerprint, and everything is decided.
@@ -44,7 +45,7 @@ def signed(draft: TriedPolicy, asked: dict[str, Any], *, saved: bool) -> dict[st
     record = {
         "document": "decisions on a policy",
         "policy": found["title"],
-        "file": draft.file,
+        "file": Path(draft.file).name,
         **{key: found[key] for key in ("fingerprint", "budget", "rules")},
         "decided": found["decisions"],
         "by": name.strip(),

@@ -1,4 +1,6 @@
-// Questions to the studio's server, and elements made without markup of anybody's names.
+// Questions to the studio's server.
+
+export { badge, make } from './elements.js';
 
 let token = location.hash.slice(1) || sessionStorage.getItem('studio') || '';
 if (location.hash) {
@@ -19,18 +21,6 @@ export async function ask(question, content = {}) {
   return found;
 }
 
-// An element with attributes and children; what begins with "on" listens.
-export function make(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
-    else if (key in made && typeof value !== 'string') made[key] = value;
-    else made.setAttribute(key, value);
-  }
-  made.append(...children.filter(one => one !== null && one !== ''));
-  return made;
-}
-
 // Blocks of a document, in which the server has escaped every word.
 export function fill(box, html) {
   if (box.shown === html) return;
@@ -45,8 +35,4 @@ export function quiet(milliseconds, action) {
     clearTimeout(waiting);
     waiting = setTimeout(() => action(...given), milliseconds);
   };
-}
-
-export function badge(look, words) {
-  return words ? make('span', { class: 'badge ' + look }, words) : '';
 }

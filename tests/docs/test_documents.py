@@ -19,7 +19,10 @@ from dxgeom.policy.policy import parse_policy
 from dxgeom.queries.queries_file import parse_queries
 
 FOLDERS = [folder for folder in ROOT.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))])
+DOCUMENTS = sorted(
+    {*ROOT.glob("*.md"), *(document for folder in FOLDERS for document in folder.rglob("*.md"))}
+    - {ROOT / "papers" / "dxgeom" / "paper.md"}  # a journal's form; its page is made of it
+)
 PAGES = [
     *(
         "bodies",

@@ -21,6 +21,7 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.lattice import QueryChange
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.synthetic.synthetic import QueryShifts
 from dxgeom.metrics.verification import verify
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
@@ -151,6 +152,7 @@ ALTERNATIVES: dict[str, dict[str, Any]] = {
         "start": np.full(4, 0.25),
         "rounds": 2,
         "law": "exponential",
+        "shifts": QueryShifts(queries(), Fraction(1, 2), (Fraction(1, 3),) * 3),
     },
     "truncated geometric": {"name": "t", "spend": Fraction(1, 3)},
     "sequence": {"shares": (Fraction(1, 3), Fraction(2, 3))},

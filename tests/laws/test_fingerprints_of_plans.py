@@ -151,11 +151,13 @@ TASKED: list[tuple[str, dict[str, Any], Any]] = [
     ("SynthesizeBody.rounds", {"synthesize": {"workload": COUNT}}, 1),
     ("SynthesizeBody.rows", {"synthesize": {"workload": COUNT}}, 5),
     ("SynthesizeBody.estimate", {"synthesize": {"workload": COUNT}}, "mbi"),
+    ("SynthesizeBody.steepness", {"synthesize": {"workload": COUNT}}, "1/2"),
     ("AdaptiveTaskSyntax.adaptive", {"adaptive": {"workload": CELLS}}, {"workload": [{"marginal": "a"}]}),
     ("AdaptiveBody.workload", {"adaptive": {"workload": CELLS}}, [{"marginal": "a"}]),
     ("AdaptiveBody.bars", {"adaptive": {"workload": CELLS}}, 0),
     ("AdaptiveBody.rounds", {"adaptive": {"workload": CELLS}}, 3),
     ("AdaptiveBody.rows", {"adaptive": {"workload": CELLS}}, 5),
+    ("AdaptiveBody.cells", {"adaptive": {"workload": CELLS}}, 1000),
     (
         "SmallDatabaseTaskSyntax.small_database",
         {"small_database": {"workload": COUNT, "rows": 2}},

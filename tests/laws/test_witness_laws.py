@@ -18,9 +18,10 @@ from reference.ranged_workloads import METRICS, built, policy_of, workloads
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, DxgeomError
 from dxgeom.mechanisms.linear import containment
+from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
+from dxgeom.mechanisms.parts.box_candidates import in_answers
 from dxgeom.mechanisms.parts.contrast_answers import in_contrasts
 from dxgeom.mechanisms.parts.product_search import QUICK, sought_products
 from dxgeom.mechanisms.parts.products import in_products, product_queries

@@ -93,4 +93,5 @@ def test_a_width_for_some_graphs_has_the_rates_that_the_table_shows(monkeypatch)
 def test_every_script_is_named_in_the_table_and_every_name_is_a_script():
     table = (PAPERS / "README.md").read_text(encoding="utf-8").split("## Every figure")[1]
     named = set(re.findall(r"\b\w+/\w+\.py\b", table))
-    assert named == {path.relative_to(PAPERS).as_posix() for path in PAPERS.glob("*/*.py")}
+    scripts = {path.relative_to(PAPERS).as_posix() for path in PAPERS.glob("*/*.py") if path.parent.name != "dxgeom"}
+    assert named == scripts  # the figures of dxgeom's own paper are held by tests of their own

@@ -200,10 +200,10 @@ def test_the_examples_use_every_key_and_choice_of_the_schemas(schema, files):
             ALONG_TIME,
             ALONG_TIME_ALONE,
             "queries: [{variance: age, label: Spread of ages}]",
-            "tasks: [{distinct: {of: age, where: age > 1}}]",
+            "tasks: [{distinct: {of: age, where: age > 1}}, {synthesize: {workload: [{count: true}], steepness: 1/2}}]",
             "tasks: [{keys: age, at_least: 3}, {keys: [age, sex], spurious: 1, rollup: {sex: 0.1}}]",
             "{body: [[1]], queries: [{count: true}]}",
-            "tasks: [{adaptive: {workload: [{marginal: age}], bars: 1/5, rounds: 3, rows: 10}}]",
+            "tasks: [{adaptive: {workload: [{marginal: age}], bars: 1/5, rounds: 3, rows: 10, cells: 1000}}]",
         )
     ):
         tree = read_tree(Mistakes(PolicyText("written.yaml", text, None)))

@@ -481,6 +481,9 @@ DOORS: dict[str, Door] = {
             "queries": NOT_QUERIES,
             "rounds": NOT_A_COUNT,
             "start": (3, "even", ["a", "b", "c"], RAGGED, {"a": 1}, [math.nan, 1, 1], metric),
+            "records": NOT_A_COUNT,
+            "spend": (0.5, "half", -1, 0, [1], metric),
+            "steepness": (0.5, "half", -1, 0, 2, [1], metric),
         },
     ),
     "optimal_table": Door(

@@ -114,6 +114,11 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         steps = self.sensitivity.queries.float_steps[:, None]
         if isinstance(self.mixing, IntegerMixing):
             return np.asarray(self.mixing.floats * steps)
+        if isinstance(self.mixing, DiagonalMixing):  # of thousands of answers, as fractions, it would take minutes
+            coordinates = self.mixing.coordinates
+            laid_out = np.zeros((len(steps), len(coordinates)))
+            laid_out[coordinates, np.arange(len(coordinates))] = steps[coordinates, 0]
+            return laid_out
         return np.asarray(self.mixing_matrix.astype(np.float64) * steps)
 
     @cached_property

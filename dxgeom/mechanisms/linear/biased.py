@@ -120,7 +120,7 @@ _LINES = 300
 _EQUAL = 1e-12
 _WORTH_A_SWEEP = 1e-3
 _GAP = 1e-4
-_RANGE_BITS = 24
+RANGE_BITS = 24
 """Changed weights have a unit of about so many bits below the widest range; scores multiply them by records."""
 _LEAST = 2.0**-20
 """Scales below this part of the one without a bias are not tried: the answers would hardly depend on the data."""
@@ -161,7 +161,7 @@ def _middle_map(metric: Metric, row: NDArray[np.float64], scale: float, *, whole
     return np.asarray(np.floor(middle) if whole else middle)
 
 
-def _closest_map(metric: Metric, row: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+def closest_map(metric: Metric, row: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """As :func:`_middle_map` in integers, with the same largest distance to the row but nearer to it elsewhere.
 
     Every map between upper − b and lower + b is within b of the row, and both ends change slowly enough: so do the
@@ -304,7 +304,7 @@ def changed_alike(metric: Metric, rows: NDArray[np.int64], records: int, per_sca
     distance 0.
     """
     widest = int(np.ptp(rows, axis=1).max())
-    finer = max(0, _RANGE_BITS - widest.bit_length())
+    finer = max(0, RANGE_BITS - widest.bit_length())
     fine = rows << finer
     steepest = float(query_sensitivities(metric, fine).max())
     if steepest == 0:
@@ -313,7 +313,7 @@ def changed_alike(metric: Metric, rows: NDArray[np.int64], records: int, per_sca
     values = (fine - lowest).astype(np.float64)
     cost = UniformBound(records, per_scale, steepest * _LEAST)
     scale = _best_scale(metric, values, cost, steepest)
-    changed = np.array([_closest_map(metric, row, scale) for row in values]).astype(np.int64) + lowest
+    changed = np.array([closest_map(metric, row, scale) for row in values]).astype(np.int64) + lowest
     return CommonChange(changed, finer, int(np.abs(changed - fine).max()))
 
 
@@ -457,7 +457,7 @@ class _Search:
             start = float(self.sensitivity.of_each_query[self.fine.places[0]]) * 2.0 ** int(self.fine.finer[0])
             cost = SquaredError(self.records, float(self.prices[0]))
             scale, coarser = _in_bits(_best_scale(metric, rows, cost, start))
-            yield _closest_map(metric, np.rint(rows[0] / 2.0**coarser), scale), coarser
+            yield closest_map(metric, np.rint(rows[0] / 2.0**coarser), scale), coarser
         else:
             yield from self._together()
 

@@ -37,6 +37,7 @@ from dxgeom.noise import k_norm
 from dxgeom.noise.composed import LinearImageNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.arrays import FITS, distinct_rows
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, quotient_round_up
@@ -350,7 +351,9 @@ def require_hiding(mechanism: AdditiveMechanism) -> None:
         measured = mechanism.mixing.measured
         _require(MeasuredNumbers in type(measured).__mro__, "nothing is proved here of such numbers")
         _require(law is measured.law, "it is other noise than that of the numbers that answers are made of")
-        _require(measured.metric.metric is sensitivity.metric.metric, "it was proved for another metric")
+        same = measured.metric.metric is sensitivity.metric.metric
+        same &= measured.metric.over_periods is sensitivity.metric.over_periods
+        _require(same, "it was proved for another metric")
         require_measured(sensitivity, mechanism.mixing)
         return
     mixing, answers = mechanism.mixing, len(sensitivity.queries.names)
@@ -371,6 +374,10 @@ def require_hiding(mechanism: AdditiveMechanism) -> None:
         elif np.any(noisy) and isinstance(sensitivity.changes, PairedChanges):
             load = load_of_changes(law, sensitivity.changes, mechanism.mixing.noisy)
             _require(load <= 1, _TOO_NARROW)
+        elif np.any(noisy) and isinstance(law, TriangularNormals):
+            from dxgeom.mechanisms.linear.lengths_in_boxes import load_in_boxes  # which few plans need
+
+            _require(load_in_boxes(law, sensitivity, mechanism.mixing.noisy) <= 1, _TOO_NARROW)
         elif np.any(noisy):
             _require_long(law, sensitivity.differences[:, mechanism.mixing.noisy], sensitivity.bounds)
     elif np.any(noisy) and isinstance(sensitivity.changes, PairedChanges):

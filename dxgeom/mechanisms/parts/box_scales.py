@@ -37,6 +37,7 @@ from dxgeom.mechanisms.parts.program import Budgets, least_cost_rates
 from dxgeom.mechanisms.parts.scales import only_taken, rates_of_tables
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import Closed, cached_property
 from dxgeom.universe.workloads.box_queries import BoxQueries
@@ -159,7 +160,7 @@ class BoxQuestion(Closed):
         return Budgets(matrix[:, used].tocsr(), (limits**2 if self.normal else limits)[used])
 
 
-def line_gaps(metric: VerifiedMetric, boxes: BoxQueries) -> list[NDArray[np.float64] | None]:
+def line_gaps(metric: VerifiedMetric | OverPeriods, boxes: BoxQueries) -> list[NDArray[np.float64] | None]:
     """For each column the distances of neighbouring values that are told apart, *rounded down*, where they are on a
     line; else None."""
     own = metric.metric.inner if isinstance(metric.metric, PresenceMetric) else metric.metric
@@ -169,7 +170,7 @@ def line_gaps(metric: VerifiedMetric, boxes: BoxQueries) -> list[NDArray[np.floa
     return [one.gaps[at] if isinstance(one, LineMetric) else None for one, at in zip(found, cuts, strict=True)]
 
 
-def promised_of(metric: VerifiedMetric, boxes: BoxQueries, factors: Sequence[Factor]) -> ChangeBounds:
+def promised_of(metric: VerifiedMetric | OverPeriods, boxes: BoxQueries, factors: Sequence[Factor]) -> ChangeBounds:
     """The distances of every factor's kinds of change. On a line neighbours are enough: all other changes are made of
     theirs.
 
@@ -192,7 +193,9 @@ def promised_of(metric: VerifiedMetric, boxes: BoxQueries, factors: Sequence[Fac
     return ChangeBounds(tuple(kinds), presence)
 
 
-def _least(metric: VerifiedMetric, boxes: BoxQueries, classes: dict[int, NDArray[np.int64]]) -> Fraction | None:
+def _least(
+    metric: VerifiedMetric | OverPeriods, boxes: BoxQueries, classes: dict[int, NDArray[np.int64]]
+) -> Fraction | None:
     return distance_bounds_of(metric.metric, boxes.universe.shape, classes).least[0]
 
 

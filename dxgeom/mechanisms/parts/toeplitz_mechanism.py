@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, final
 
@@ -22,6 +22,7 @@ from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy
 from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
+from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
@@ -34,7 +35,7 @@ TotalsStrategy = ToeplitzStrategy | WeighedStrategy
 _BITS: Final = 61
 
 
-def line_bounds(metric: VerifiedMetric, merged: BoxQueries) -> LineBounds:
+def line_bounds(metric: VerifiedMetric | OverPeriods, merged: BoxQueries) -> LineBounds:
     """What the metric promises of the values that boxes along one attribute tell apart.
 
     Raises: TooLarge where boxes are along several, or distances do not add up over attributes, or nobody is protected.
@@ -51,6 +52,20 @@ def line_bounds(metric: VerifiedMetric, merged: BoxQueries) -> LineBounds:
     return found
 
 
+def bounds_over_periods(metric: VerifiedMetric, merged: BoxQueries) -> LineBounds | None:
+    """What it promises of several periods beside single records, where boxes are along these; None where it promises
+    distances of records alone, or boxes are along something else. Raises: TooLarge as :func:`line_bounds`.
+
+    Noise that hides all of it keeps the promise: every path of changes is made of such within periods, and of such of
+    single records.
+    """
+    over = metric.over_periods
+    if over is None or [one.axis for one in merged.columns] != [over.axis]:
+        return None
+    classes = tuple(merged.columns[0].codes.tolist())
+    return replace(line_bounds(over, merged), spans=over.spans, classes=classes)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class ToeplitzMechanism(BoxedCounts):
@@ -58,7 +73,8 @@ class ToeplitzMechanism(BoxedCounts):
 
     Every count is a difference of two.
 
-    Guarantee: replacing record i by j makes D_α at most α·(s·d(i, j))²/2 where s is spent. Whatever is released is made
+    Guarantee: replacing record i by j makes D_α at most α·(s·d(i, j))²/2 where s is spent; or where the metric promises
+    something of several periods, what it promises of these takes d's place. Whatever is released is made
     of whole running totals with exactly rounded noise, and of nothing else of the data; that the noise hides what the
     metric protects is summed in integers, of the very coefficients that are drawn with.
     Raises: CertificateRefused for a scale that is too small; TooLarge as :func:`line_bounds`; UnsupportedCombination
@@ -81,8 +97,11 @@ class ToeplitzMechanism(BoxedCounts):
         known = type(self.strategy) in (ToeplitzStrategy, WeighedStrategy)
         if self.scales.shape != (1,) or self.scales.dtype != np.float64 or not known:
             raise CertificateRefused("noise in running totals has one scale, of a strategy")
-        bounds = line_bounds(self.metric, self.merged)
-        if self.strategy.size != self.merged.sizes[0] or not self.strategy.hides(self.scale, bounds):
+        bounds, over = line_bounds(self.metric, self.merged), bounds_over_periods(self.metric, self.merged)
+        hides = self.strategy.size == self.merged.sizes[0] and (
+            self.strategy.hides(self.scale, bounds) or (over is not None and self.strategy.hides(self.scale, over))
+        )
+        if not hides:
             raise CertificateRefused("noise in these running totals does not hide what the metric protects")
 
     @property

@@ -8,7 +8,7 @@ and what is proved of them is proved in integers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.parts.values_in_a_row import (
+    largest_within,
+    length_of_first,
+    patterns,
+    square_of_first,
+    toeplitz_columns,
+)
 from dxgeom.noise.toeplitz import LONGEST, ONE, ToeplitzNormals, convolved
+from dxgeom.noise.triangular import LAID_OUT
 from dxgeom.numeric.sealed import Closed, cached_property
 
 _ENTRIES: Final = 1 << 24
@@ -29,6 +37,9 @@ _LARGEST: Final = 2.0**100
 _LEAST_LEFT: Final = -14.0
 _STEPS: Final = 22
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2
+_AROUND: Final = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1))
+_FINEST: Final = 0.03
+"""How near logarithms of 1 − θ and 1 − α come to the best."""
 _MARGINS: Final = (0.0, 2.0**-46, 2.0**-40, 2.0**-30)
 """By how much more than float64 says noise is enlarged, each tried when the one before was not enough."""
 
@@ -37,20 +48,26 @@ _MARGINS: Final = (0.0, 2.0**-46, 2.0**-40, 2.0**-30)
 @dataclass(frozen=True)
 class LineBounds:
     """What a metric promises of values along an attribute: ``presence``: a record and none; ``apart``: two values that
-    are told apart; with ``line`` neighbours, of whose steps all other changes are made. None: no promise."""
+    are told apart; with ``line`` neighbours, of whose steps all other changes are made. None: no promise.
+
+    ``spans``: any change within so many codes in a row, one record of each, at the number beside; ``classes``: which
+    value each code is taken for, rising. Any noise is held to all of these."""
 
     presence: Fraction | None
     apart: Fraction | None
     line: bool
+    spans: tuple[tuple[int, Fraction], ...] = ()
+    classes: tuple[int, ...] = ()
 
 
 @final
 @dataclass(frozen=True)
 class ToeplitzStrategy(Closed):
-    """C of ``size`` coefficients of ((1 − x)·(1 − θx))^(−1/2), or where a ``window`` is stated of
+    """C of ``size`` coefficients of ((1 − αx)/((1 − x)·(1 − θx)))^(1/2), or where a ``window`` is stated of
     ((1 − x^window)/(1 − x))^(1/2); ``scaled``: every column of C has its own length, else the first one's.
 
-    θ = 0 is the square root of running totals; θ = 1 is independent noise in each of them, the best under steps alone.
+    θ = α = 0 is the square root of running totals; θ = 1 is independent noise in each of them, the best under steps
+    alone. α = 1, θ = 0 is independent noise in each count; between lie those for changes in several values in a row.
     Source: Fichtenberger, Henzinger & Upadhyay 2023 for θ = 0; see decision 069.
     """
 
@@ -58,31 +75,35 @@ class ToeplitzStrategy(Closed):
     theta: float = 0.0
     window: int | None = None
     scaled: bool = False
+    alpha: float = 0.0
 
     def __post_init__(self) -> None:
         whole = {type(self.size), type(self.window)} <= {int, type(None)} and type(self.scaled) is bool
-        if not (whole and type(self.theta) is float and 0 <= self.theta <= 1 and 0 < self.size <= LONGEST):
+        shares = all(type(one) is float and 0 <= one <= 1 for one in (self.theta, self.alpha))
+        if not (whole and shares and 0 < self.size <= LONGEST):
             raise CertificateRefused(
-                f"noise in running totals has 1 to {LONGEST:,} values, and a theta from 0 to 1, found {self}"
+                f"noise in running totals has 1 to {LONGEST:,} values, a theta and an alpha from 0 to 1, found {self}"
             )
-        if self.window is not None and not (1 < self.window <= self.size and self.theta == 0):
-            raise CertificateRefused(f"a window is of two values or more, with a theta of 0, found {self}")
+        if self.window is not None and not (1 < self.window <= self.size and self.theta == self.alpha == 0):
+            raise CertificateRefused(f"a window is of two values or more, with a theta and an alpha of 0, found {self}")
 
     @property
     def in_words(self) -> str:
         """What is measured, for a reader."""
-        kind = f"a theta of {self.theta:.4g}" if self.window is None else f"windows of {self.window:,} values"
+        more = f" and an alpha of {self.alpha:.4g}" if self.alpha else ""
+        kind = f"a theta of {self.theta:.4g}{more}" if self.window is None else f"windows of {self.window:,} values"
         return f"in running totals, for {kind}{', each value with a length of its own' if self.scaled else ''}"
 
     @property
     def identity(self) -> tuple[object, ...]:
         """What a fingerprint holds of it."""
-        return self.size, float(self.theta), self.window, self.scaled, self.series
+        more = (float(self.alpha),) if self.alpha else ()
+        return self.size, float(self.theta), self.window, self.scaled, self.series, *more
 
     @cached_property
     def series(self) -> NDArray[np.int64]:
         """(size,): the coefficients in parts of 2⁶⁰, the same on every machine."""
-        own = _roots(self.size, self.theta) if self.window is None else _window_root(self.size, self.window)
+        own = _roots(self.size, self.theta, self.alpha) if self.window is None else _window_root(self.size, self.window)
         return np.rint(own * ONE).astype(np.int64)
 
     @cached_property
@@ -131,12 +152,35 @@ class ToeplitzStrategy(Closed):
         most = max(Fraction(self._squares[self.size - first]) / own**2 for first, _, own in runs)
         if bounds.presence is not None and most > bounds.presence**2:
             return False
+        if any(told > 1 for told in self._within(scale, bounds)):
+            return False
         if bounds.apart is None:
             return True
         obtuse = 2 if bool(np.all(self.series >= 0)) else 4
         return obtuse * most <= bounds.apart**2 or (
             bounds.line and max(self._steps(runs), default=Fraction(0)) <= bounds.apart**2
         )
+
+    def _within(self, scale: float, bounds: LineBounds) -> Iterator[Fraction]:
+        """For each of the spans the square of what any change within it reveals at most, over its number's;
+        *rounded up*. Raises: TooLarge.
+
+        Where no coefficient is below 0 and columns have one length, no change is longer than one record more of each
+        code, and of these none than the first: exactly, in integers. Else :func:`largest_within`.
+        """
+        lengths = self.lengths(scale)
+        if not self.scaled and bool(np.all(self.series >= 0)):
+            totals, own = [0, *accumulate(self.series.tolist())], Fraction(float(lengths[0])) * ONE
+            for width, epsilon in bounds.spans:
+                most = max(square_of_first(totals, runs) for runs in patterns(bounds.classes, width))
+                yield Fraction(most) / (own * epsilon) ** 2
+            return
+        if bounds.spans and self.size > LAID_OUT:
+            raise TooLarge(f"changes over several of more than {LAID_OUT:,} values are not looked at in this way")
+        for width, epsilon in bounds.spans:
+            columns = toeplitz_columns(self.series, ONE, lengths)
+            off = np.linalg.norm(columns, axis=0) * 2.0**-50
+            yield Fraction(largest_within(columns, off, bounds.classes, width)) / epsilon**2
 
     def _steps(self, runs: Sequence[tuple[int, int, Fraction]]) -> Iterable[Fraction]:
         """‖C_j/l_j − C_{j+1}/l_{j+1}‖² of each run's first two columns, and of its last and the next run's first."""
@@ -159,6 +203,7 @@ class ToeplitzStrategy(Closed):
             runs = list(zip(self._starts, [*self._starts[1:], self.size], lengths, strict=True))
             step = math.sqrt(max(self._steps(runs), default=Fraction(0))) if bounds.line else obtuse
             wanted.append(min(step, obtuse) / float(bounds.apart))
+        wanted += [math.sqrt(told) for told in self._within(1.0, bounds)]
         for margin in _MARGINS:
             scale = max(wanted, default=0.0) * (1 + margin)
             if self.hides(scale, bounds):
@@ -236,6 +281,37 @@ def best_theta(
     return 1 - math.exp((low + high) / 2)
 
 
+def best_damped(
+    size: int, bounds: LineBounds, lower: NDArray[np.int64], upper: NDArray[np.int64], costs: NDArray[np.float64]
+) -> tuple[float, float]:
+    """θ and α with the smallest total error, each times its cost, under changes within spans. Up to what a search
+    leaves open.
+
+    Raises: TooLarge as :meth:`ToeplitzStrategy.variances`.
+    """
+    found = [(runs, float(epsilon)) for width, epsilon in bounds.spans for runs in patterns(bounds.classes, width)]
+
+    def total(logarithms: Sequence[float]) -> float:
+        theta, alpha = (1 - math.exp(-abs(one)) for one in logarithms)
+        series, inverse = _roots(size, theta, alpha), _roots(size, alpha, theta)
+        wanted = [float(np.linalg.norm(series)) / float(bounds.presence)] if bounds.presence else []
+        if bounds.apart is not None and bounds.line:
+            wanted.append(float(np.linalg.norm(np.diff(series, prepend=0.0))) / float(bounds.apart))
+        totals = np.append(0.0, np.cumsum(series))
+        wanted += [length_of_first(totals, runs) / epsilon for runs, epsilon in found]
+        return float(of_one_length(inverse, lower, upper) @ costs) * max(wanted, default=0.0) ** 2
+
+    reach = math.log(8 * size)
+    starts = [(reach * one / 4, reach * other / 4) for other in range(5) for one in range(other + 1)]
+    least, place = min((total(one), one) for one in starts)
+    step = reach / 8
+    while step > _FINEST:
+        around = [(place[0] + one * step, place[1] + other * step) for one, other in _AROUND]
+        best, beside = min((total(one), one) for one in around)
+        least, place, step = (best, beside, step) if best < least else (least, place, step / 2)
+    return 1 - math.exp(-abs(place[0])), 1 - math.exp(-abs(place[1]))
+
+
 def _along(law: ToeplitzNormals, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> NDArray[np.float64]:
     rows, each = np.zeros((len(lower), law.dimension)), np.arange(len(lower))
     rows[each, upper - 1] = 1
@@ -260,11 +336,28 @@ def of_one_length(
     return np.asarray(found)
 
 
-def _roots(size: int, theta: float) -> NDArray[np.float64]:
-    """(size,): n·r_n = (n − ½)(1 + θ)·r_{n−1} − (n − 1)θ·r_{n−2}, from r_0 = 1, in this order of roundings."""
+def _roots(size: int, theta: float, alpha: float = 0.0) -> NDArray[np.float64]:
+    """(size,): n·r_n = (n − ½)(1 + θ)·r_{n−1} − (n − 1)θ·r_{n−2}, from r_0 = 1, in this order of roundings; with α as
+    :func:`_damped_roots`."""
+    if alpha:
+        return _damped_roots(size, theta, alpha)
     found, before, own = [1.0], 0.0, 1.0
     for place in range(1, size):
         before, own = own, ((place - 0.5) * (1 + theta) * own - (place - 1) * theta * before) / place
+        found.append(own)
+    return np.array(found)
+
+
+def _damped_roots(size: int, theta: float, alpha: float) -> NDArray[np.float64]:
+    """(size,): of ((1 − αx)/((1 − x)·(1 − θx)))^(1/2), from p·C′ = q·C with p = (1 − x)(1 − θx)(1 − αx), in this order
+    of roundings. None is below 0: their logarithm has the coefficients (1 + θⁿ − αⁿ)/2n."""
+    both, product, all_three = theta * alpha, 1 + theta + alpha, theta + alpha + theta * alpha
+    found, last, before, own = [1.0], 0.0, 0.0, 1.0
+    for place in range(1, size):
+        first = (product * (place - 1) + (1 + theta - alpha) / 2) * own
+        second = (all_three * (place - 2) + theta) * before
+        third = both * (place - 2.5) * last
+        last, before, own = before, own, max(0.0, (first - second + third) / place)
         found.append(own)
     return np.array(found)
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds
+from dxgeom.mechanisms.parts.values_in_a_row import largest_within
 from dxgeom.noise.triangular import LAID_OUT, TriangularNormals
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.sealed import Closed, cached_property
@@ -168,6 +169,8 @@ class WeighedStrategy(Closed):
             record, step = self.lengths(law)
         except (CertificateRefused, TooLarge):
             return False
+        if any(told > 1 for told in _within(law, bounds)):
+            return False
         if bounds.presence is not None and record > round_down(bounds.presence):
             return False
         if bounds.apart is None:
@@ -178,8 +181,10 @@ class WeighedStrategy(Closed):
     def least_scale(self, bounds: LineBounds) -> float:
         """Nearly the smallest scale that :meth:`hides`, which whoever takes it has proved. Raises: CertificateRefused,
         TooLarge."""
-        record, step = self.lengths(self.law(1.0, 1.0))
-        wanted = [] if bounds.presence is None else [record / float(bounds.presence)]
+        law = self.law(1.0, 1.0)
+        record, step = self.lengths(law)
+        wanted = [math.sqrt(told) for told in _within(law, bounds)]
+        wanted += [] if bounds.presence is None else [record / float(bounds.presence)]
         if bounds.apart is not None:
             wanted.append((min(step, 2 * record) if bounds.line else 2 * record) / float(bounds.apart))
         return max(wanted, default=0.0) * (1 + _MARGIN)
@@ -204,6 +209,13 @@ class WeighedStrategy(Closed):
     def _of_totals(self) -> Floats:
         matrix = self._unit_matrix
         return np.asarray(np.einsum("ij,ij->i", matrix, matrix))
+
+
+def _within(law: TriangularNormals, bounds: LineBounds) -> Iterator[Fraction]:
+    """For each of the spans the square of what any change within it reveals at most, over its number's;
+    *rounded up*."""
+    for width, epsilon in bounds.spans:
+        yield Fraction(largest_within(*law.preimages, bounds.classes, width)) / epsilon**2
 
 
 def _summed(numbers: Floats) -> Floats:

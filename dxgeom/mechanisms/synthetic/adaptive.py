@@ -26,7 +26,8 @@ from dxgeom.mechanisms.synthetic.adaptive_answer import (
     decoded_answer,
     kept_answer,
 )
-from dxgeom.mechanisms.synthetic.table_model import Axes, MeasuredTable, TableModel, fitted, require_laid_out
+from dxgeom.mechanisms.synthetic.clique_forest import CliqueForest
+from dxgeom.mechanisms.synthetic.table_model import Axes, MeasuredTable, TableModel, fitted, is_laid_out
 from dxgeom.mechanisms.synthetic.vector_account import (
     Costs,
     Limit,
@@ -55,6 +56,11 @@ ROUNDS_PER_ATTRIBUTE: Final = 16
 LITTLE: Final = Fraction(1, 2**20)
 """Of less than this part of a limit nothing more is measured."""
 MOST_ROUNDS: Final = 10_000
+CELLS: Final = 1_000_000
+"""Of the cliques of a model together, unless another number is stated."""
+MOST_IN_CLIQUES: Final = 200_000_000
+BYTES_OF_A_CELL: Final = 40
+"""While a model is fitted: a table, its logarithms, and what is worked out of the largest clique."""
 _MOST_KEPT: Final = 100
 """Of so many of the widest table the size is reserved; what is longer is stored as long as it fits on the disk."""
 _MOST_ATTRIBUTES: Final = 12
@@ -91,7 +97,8 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
     times that table's importance, summed over these. A round's part of each limit is a public fraction, four times as
     large after one by which the model moved no more than noise would have it; where less than two such parts are left
     of a limit, or in the last round, all of it is taken. Of ``bars`` > 0 that part of every limit measures all tables
-    once more, afresh, for the bars; the model does not see it.
+    once more, afresh, for the bars; the model does not see it. Where there are more than ten million possible cells,
+    the model is one of cliques, and only such tables are selected as keep these within ``cells``.
 
     Guarantee: replacing record i by j changes the odds of any transcript by at most e^(spend·d(i, j)); under
     concentrated privacy D_α is at most α·(spend·d)²/2. Each attribute has its own exact budget, and records that come
@@ -108,6 +115,7 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
     queries: MarginalQueries = field(repr=False)
     rounds: int | None
     bars: Fraction
+    cells_in_cliques: int = CELLS
 
     def __post_init__(self) -> None:
         seal(self)
@@ -117,7 +125,8 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         require(self.bars, Fraction, "bars", "give an exact part of the budget, such as Fraction(1, 5)")
         require_own_records(self.metric, self.queries.universe)
         self.require_no_number()
-        require_laid_out(self.queries.sizes)
+        require(self.cells_in_cliques, int, "cells", "give a whole number")
+        self._require_room()
         if not 0 <= self.bars < 1:
             raise UnsupportedCombination(f"'bars' is a part of the budget, at least 0 and below 1, found {self.bars}")
         if self.rounds is not None and not 1 <= self.rounds <= MOST_ROUNDS:
@@ -151,6 +160,10 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
     @cached_property
     def fingerprint(self) -> str:
         asked = (self.metric.fingerprint, self.queries.fingerprint, self.rounds, self.bars)
+        if self.in_cliques:
+            return canonical_digest(
+                "tables that follow the data, in cliques, 1", self.name, *asked, self.cells_in_cliques
+            )
         return canonical_digest("tables that follow the data, 1", self.name, *asked)
 
     @cached_property
@@ -181,21 +194,51 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
     @cached_property
     def candidates(self) -> tuple[Axes, ...]:
         """Every table inside one that was asked for, but that of all records."""
-        inside = {
-            one
-            for asked in self.queries.attribute_sets
-            for width in range(1, len(asked) + 1)
-            for one in combinations(asked, width)
-        }
-        return tuple(sorted(inside, key=lambda one: (len(one), one)))
+        return tuple(sorted(self.table_of, key=lambda one: (len(one), one)))
+
+    @cached_property
+    def table_of(self) -> Mapping[Axes, int]:
+        """Of every candidate the first table that it is inside of."""
+        found: dict[Axes, int] = {}
+        for place, asked in enumerate(self.queries.attribute_sets):
+            for width in range(1, len(asked) + 1):
+                for one in combinations(asked, width):
+                    found.setdefault(one, place)
+        return MappingProxyType(found)
 
     @cached_property
     def weights(self) -> Mapping[Axes, Fraction]:
         """w_r of each candidate."""
         sets = self.queries.attribute_sets
-        asked = list(zip(map(set, sets), self.queries.importance or [Fraction(1)] * len(sets), strict=True))
-        each = {one: sum((len(own & set(one)) * part for own, part in asked), Fraction(0)) for one in self.candidates}
-        return MappingProxyType(each)
+        alone = [Fraction(0)] * len(self.queries.sizes)
+        for own, part in zip(sets, self.queries.importance or [Fraction(1)] * len(sets), strict=True):
+            for axis in own:
+                alone[axis] += part
+        return MappingProxyType({one: sum((alone[axis] for axis in one), Fraction(0)) for one in self.candidates})
+
+    @property
+    def in_cliques(self) -> bool:
+        """Whether the model is one of cliques, for a histogram would be too large."""
+        return not is_laid_out(self.queries.sizes)
+
+    def first_forest(self) -> CliqueForest | None:
+        """The cliques before anything is selected, each attribute alone; None where the model is one histogram."""
+        return CliqueForest.around(self.queries.sizes) if self.in_cliques else None
+
+    def admitted(self, forest: CliqueForest | None) -> tuple[Axes, ...]:
+        """The candidates that may be selected beside what is in these cliques, which follow from earlier steps."""
+        if forest is None:
+            return self.candidates
+        return tuple(one for one in self.candidates if forest.cells_with(one) <= self.cells_in_cliques)
+
+    def _require_room(self) -> None:
+        alone = sum(self.queries.sizes)
+        if self.in_cliques and not alone <= self.cells_in_cliques <= MOST_IN_CLIQUES:
+            raise TooLarge(
+                f"a model of these tables has {math.prod(self.queries.sizes):,} cells, and is made of cliques of "
+                f"attributes: 'cells', how many numbers these keep, lies between {alone:,} and {MOST_IN_CLIQUES:,}, "
+                f"found {self.cells_in_cliques:,}"
+            )
 
     @property
     def most_rounds(self) -> int:
@@ -240,28 +283,34 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
 
     def met(self, axes: Axes) -> tuple[Limit, ...]:
         """The limits that a table is charged to."""
-        return limits_met(self.limits, axes)
+        return self._met[axes]
+
+    @cached_property
+    def _met(self) -> Mapping[Axes, tuple[Limit, ...]]:
+        return MappingProxyType({one: limits_met(self.limits, one) for one in self.candidates})
 
     def measuring(self, axes: Axes, spread: Fraction) -> Costs:
         """What it costs to measure a table."""
         return {limit: measuring_cost(limit, spread, self.measure) for limit in self.met(axes)}
 
-    def pick(self, parts: Costs) -> _Pick:
-        """How a selection is made that takes no more than these parts; a limit that has none has no candidates."""
-        candidates = tuple(one for one in self.candidates if all(limit in parts for limit in self.met(one)))
-        largest = {one: min(self._rate(limit, parts[limit]) for limit in self.met(one)) for one in candidates}
-        unit = Fraction(2) ** (math.floor(math.log2(max(largest.values()))) - _DIGITS)
+    def pick(self, parts: Costs, admitted: Sequence[Axes]) -> _Pick:
+        """How a selection among these is made that takes no more than these parts; a limit that has none has no
+        candidates."""
+        candidates = tuple(one for one in admitted if all(limit in parts for limit in self.met(one)))
+        rates = {limit: self._rate(limit, part) for limit, part in parts.items()}
+        largest = max(min(rates[limit] for limit in self.met(one)) for one in candidates)
+        unit = Fraction(2) ** (math.floor(math.log2(largest)) - _DIGITS)
         most = max(self.weights[one] for one in candidates)
+        times = {limit: self._most(limit, part, unit) for limit, part in parts.items()}
         multipliers = tuple(
-            min(self._most(limit, parts[limit], unit) for limit in self.met(one)) * self.weights[one] // most
-            for one in candidates
+            min(times[limit] for limit in self.met(one)) * self.weights[one] // most for one in candidates
         )
+        highest: dict[Limit, int] = {}
+        for multiplier, one in zip(multipliers, candidates, strict=True):
+            for limit in self.met(one):
+                highest[limit] = max(highest.get(limit, 0), multiplier)
         costs = {
-            limit: selecting_cost(
-                limit,
-                unit * max(m for m, one in zip(multipliers, candidates, strict=True) if limit in self.met(one)),
-                self.measure,
-            )
+            limit: selecting_cost(limit, unit * highest[limit], self.measure)
             for limit in {limit for one in candidates for limit in self.met(one)}
         }
         return _Pick(candidates, multipliers, unit, unit * max(multipliers), costs)
@@ -350,13 +399,15 @@ class _Rounds:
         self._reserved = {limit: one * mechanism.bars for limit, one in whole.items()}
         self._whole = {limit: one - self._reserved[limit] for limit, one in whole.items()}
         self._steps: list[AdaptiveStep] = []
+        self._forest = mechanism.first_forest()
+        self._admitted = mechanism.admitted(self._forest)
         self._model = self._measure_each_attribute()
 
     def answer(self) -> AdaptiveTables:
         part = self._of.first_part
         for number in range(self._of.most_rounds):
             parts = self._parts(part, last=number == self._of.most_rounds - 1)
-            if not any(all(limit in parts for limit in self._of.met(one)) for one in self._of.candidates):
+            if not any(all(limit in parts for limit in self._of.met(one)) for one in self._admitted):
                 break
             if not self._round(parts):
                 part *= 4
@@ -384,9 +435,10 @@ class _Rounds:
     def _round(self, parts: Costs) -> bool:
         """Select, measure, fit. Whether the model moved by more than noise would have it."""
         own = self._of
-        pick = own.pick({limit: SELECTING * one for limit, one in parts.items()})
+        pick = own.pick({limit: SELECTING * one for limit, one in parts.items()}, self._admitted)
         rest = {limit: one - pick.costs.get(limit, Fraction(0)) for limit, one in parts.items()}
         axes = self._selected(pick, rest)
+        self._grow(axes)
         before = self._model.table(axes)
         spread = own.spread_for(axes, rest)
         self._steps.append(self._measured(axes, spread, pick.rate, MappingProxyType(dict(pick.costs))))
@@ -395,25 +447,32 @@ class _Rounds:
         self._steps[-1] = replace(self._steps[-1], moved=moved)
         return moved > self._expected(axes, spread)
 
+    def _grow(self, axes: Axes) -> None:
+        """The cliques hold what was selected, and fewer tables may be selected after it."""
+        grown = None if self._forest is None else self._forest.joined(axes)
+        if grown is not self._forest:
+            self._forest, self._admitted = grown, self._of.admitted(grown)
+
     def _expected(self, axes: Axes, spread: Fraction) -> float:
         """What noise alone adds up to over a table, in size."""
         return float(spread) * (_EXPECTED if self._of.normal else 1.0) * self._of.cells(axes)
 
     def _selected(self, pick: _Pick, rest: Costs) -> Axes:
         """One of the candidates. Paid for before it is drawn; all but the counts is public."""
+        tables = self._model.tables(pick.candidates)
         scores = [
-            self._lead(axes, self._expected(axes, self._of.spread_for(axes, rest))) * multiplier
-            for axes, multiplier in zip(pick.candidates, pick.multipliers, strict=True)
+            self._lead(axes, table, self._expected(axes, self._of.spread_for(axes, rest))) * multiplier
+            for axes, table, multiplier in zip(pick.candidates, tables, pick.multipliers, strict=True)
         ]
         self._account.pay(pick.costs)
         rate = pick.unit / FINENESS
         place = choose(np.array(scores, dtype=np.int64), Fraction(1), rate, self._of.law, self._randomness)
         return pick.candidates[place]
 
-    def _lead(self, axes: Axes, expected: float) -> int:
+    def _lead(self, axes: Axes, table: NDArray[np.float64], expected: float) -> int:
         """How far off the model is beyond noise, in steps: a count that moves by one moves it by so many as a count
         has, at most."""
-        table = np.nan_to_num(self._model.table(axes), posinf=_MOST_COUNT)  # a search may end anywhere
+        table = np.nan_to_num(table, posinf=_MOST_COUNT)  # a search may end anywhere
         modelled = np.rint(np.clip(table, 0, _MOST_COUNT) * FINENESS).astype(np.int64)
         off = int(np.abs(self._counts(axes) * FINENESS - modelled).sum())
         noise = min(round(expected * FINENESS), _MOST_SCORE * FINENESS)
@@ -431,7 +490,7 @@ class _Rounds:
     def _counts(self, axes: Axes) -> NDArray[np.int64]:
         """A table's exact counts, flat. **Not private.**"""
         queries = self._of.queries
-        which = next(place for place, one in enumerate(queries.attribute_sets) if set(axes) <= set(one))
+        which = self._of.table_of[axes]
         cut = np.clip(np.asarray(self._data.cells[which], dtype=np.int64), 0, _MOST_COUNT)
         table = cut.reshape(queries.shapes[which])
         others = [place for place, axis in enumerate(queries.attribute_sets[which]) if axis not in axes]
@@ -466,16 +525,20 @@ def adaptive_tables(
     *,
     rounds: int | None = None,
     bars: Fraction | int = Fraction(1, 5),
+    cells: int = CELLS,
 ) -> AdaptiveMechanism:
     """The mechanism that answers whole tables by one model, measuring what it answers worst.
 
     Args: ``rounds``: how many at most; left out, sixteen for each attribute, of which most are seldom used. ``bars``:
-    the part of the spend that is kept for bars of error; 0 for none.
+    the part of the spend that is kept for bars of error; 0 for none. ``cells``: where possible cells are more than ten
+    million, how many the model may keep in cliques, eight bytes each and about five times that while it is fitted; only
+    tables that leave it there are selected, and time grows with it.
     Raises: UnsupportedCombination where tables and metric are not about the same records, for people who count in
-    shares, an attribute without a rule, or such arguments as make no sense; TooLarge where the model has more than ten
-    million cells, or the metric is no sum over attributes.
+    shares, an attribute without a rule, or such arguments as make no sense; TooLarge where ``cells`` has no room for
+    each attribute alone, or the metric is no sum over attributes.
     """
     require(rounds, (*WHOLE, NoneType), "rounds", "give a whole number, or leave it out")
     require(bars, (Fraction, *WHOLE), "bars", "give an exact part of the budget, such as Fraction(1, 5), or 0")
-    part = Fraction(bars)
-    return AdaptiveMechanism("adaptive tables", metric, queries, None if rounds is None else int(rounds), part)
+    require(cells, WHOLE, "cells", "give a whole number")
+    most = None if rounds is None else int(rounds)
+    return AdaptiveMechanism("adaptive tables", metric, queries, most, Fraction(bars), int(cells))

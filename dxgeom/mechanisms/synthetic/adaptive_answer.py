@@ -12,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import WHOLE, require
-from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
+from dxgeom.errors import UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.table_mechanism import packed, unpacked
 from dxgeom.mechanisms.selection.selections import nats_of
-from dxgeom.mechanisms.synthetic.synthetic import MOST_WHOLE
-from dxgeom.mechanisms.synthetic.table_model import Axes, TableModel, most_root_mean_square
+from dxgeom.mechanisms.synthetic.table_model import Axes, TableModel, most_root_mean_square, spread_evenly
 from dxgeom.mechanisms.synthetic.vector_account import Costs, Limit
 from dxgeom.numeric.sealed import Closed, cached_property
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 FINENESS = 16
 """Steps of the lattice in a count: measured counts are whole numbers of these, exactly, and so are scores."""
+AT_ONCE: Final = 1 << 18
+"""So many records are laid out at a time."""
 _NO_BAR: Final = "no bar"
 
 
@@ -80,7 +81,7 @@ class AdaptiveTables(Closed):
     @cached_property
     def tables(self) -> tuple[NDArray[np.float64], ...]:
         """The model's counts in each table that was asked for, flat: none is negative, and all agree."""
-        return tuple(map(self.model.table, self.queries.attribute_sets))
+        return tuple(self.model.tables(self.queries.attribute_sets))
 
     @cached_property
     def public_total(self) -> float | None:
@@ -143,7 +144,8 @@ class AdaptiveTables(Closed):
         """Whole counts of the model's cells, flat, each within 1 of it; their sum is ``records``, or its rounded
         total. So are sums of cells in a row, as those of the first attribute's values: running totals are rounded.
 
-        Raises: WrongArgument unless ``records`` is a whole number, 0 or more; TooLarge beyond 2⁵⁰.
+        Raises: WrongArgument unless ``records`` is a whole number, 0 or more; TooLarge beyond 2⁵⁰, or where the
+        model is one of cliques: then take :meth:`whole_tables`.
         """
         advice = "give a whole number, 0 or more, or leave it out"
         require(records, (*WHOLE, NoneType), "records", advice)
@@ -151,6 +153,15 @@ class AdaptiveTables(Closed):
             raise WrongArgument(f"'records' is not below 0, found {records}: {advice}")
         number = round(self.model.total) if records is None else int(records)
         return spread_evenly(self.model.distribution.ravel(), number)
+
+    def whole_tables(self, records: int) -> tuple[NDArray[np.int64], ...]:
+        """The tables of so many records of the model (:meth:`TableModel.records`): whole numbers that agree, flat."""
+        found = tuple(np.zeros(one.size, dtype=np.int64) for one in self.tables)
+        for codes in self.model.records(records, AT_ONCE):
+            for own, shape, counts in zip(self.queries.attribute_sets, self.queries.shapes, found, strict=True):
+                flat = np.ravel_multi_index([codes[axis] for axis in own], shape)
+                counts += np.bincount(flat, minlength=counts.size)
+        return found
 
     def as_dict(self) -> dict[str, Any]:
         """The tables, with the labels of each cell and half-widths at 95 %, and what was measured at which cost, ready
@@ -188,19 +199,6 @@ class AdaptiveTables(Closed):
                 for step, costs in each.items()
             },
         }
-
-
-def spread_evenly(distribution: NDArray[np.float64], records: int) -> NDArray[np.int64]:
-    """(cells,): so many records, such that each running total is the distribution's, rounded: no cell, and no sum of
-    neighbouring ones, is off by 1 or more.
-
-    Where cells hold far less than a record each, largest remainders would leave out all but the fullest ones.
-    """
-    if records > MOST_WHOLE:
-        raise TooLarge(f"a histogram of more than {MOST_WHOLE:,} records is not rounded to whole numbers")
-    totals = np.floor(np.cumsum(distribution) * records + 0.5)
-    totals[-1] = records
-    return np.diff(np.minimum(totals, records), prepend=0).astype(np.int64)
 
 
 def kept_answer(answer: AdaptiveTables) -> dict[str, Any]:

@@ -7,7 +7,7 @@ measure, each at the cost of pure privacy, as the account adds up.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import NoneType
 from typing import Any, ClassVar, Final, final
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.arguments import WHOLE, array_of, require
+from dxgeom.arguments import WHOLE, array_of, require, require_exact
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.readers import HistogramMechanism
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
@@ -35,10 +35,12 @@ from dxgeom.mechanisms.selection.selections import (
     require_scores_fit,
 )
 from dxgeom.mechanisms.synthetic.models import PASSES_BETWEEN, Known, fit, last_passes
+from dxgeom.mechanisms.synthetic.slower_queries import parts_to_try, public_tables, slower_queries
 from dxgeom.mechanisms.synthetic.synthetic import (
     IntegerQueries,
     LastLook,
     Measurement,
+    QueryShifts,
     SyntheticHistogram,
     decoded_histogram,
     histogram_bytes,
@@ -50,7 +52,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.law import WIDEST
 from dxgeom.noise.noisy_maximum import SelectionLaw
 from dxgeom.noise.round_laws import LaplaceNoise
-from dxgeom.numeric.randomness import Randomness
+from dxgeom.numeric.randomness import InsecureSeededRandomness, Randomness
 from dxgeom.numeric.sealed import cached_property, canonical_digest, seal
 from dxgeom.privacy.measures import PrivacyMeasure, privacy_measure_of
 from dxgeom.universe.queries import LinearQueries
@@ -137,7 +139,8 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     most max_k c_k·d.
     The cells of a marginal have noise of scale 2·max c_k·3T/(2·spend): a replaced record leaves one and enters another.
     ``fineness``: the lattice's steps per unit. ``start`` (N,): a public distribution. ``rounds``: None for
-    :meth:`rounds_for`.
+    :meth:`rounds_for`. ``shifts``: where other queries than those asked for are measured, which ``workload`` then is:
+    how far they are off.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^(spend·d(i, j)): T selections and T
     measurements, each chosen by earlier outputs, whose exact fractions of spend·d add up to it; under a metric of
@@ -157,6 +160,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
     start: NDArray[np.float64] = field(repr=False)
     rounds: int | None
     law: SelectionLaw = "permute-and-flip"
+    shifts: QueryShifts | None = None
     needs_whole_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -170,6 +174,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         said = ["rounds in squares"] * self._privacy_measure.squares
         said += [f"{self.law} at half"] * self.at_half
         said += ["at once up to four"] * (self.rounds is None and self.workload.whole_marginals)
+        said += [] if self.shifts is None else [self.shifts.digest]
         return canonical_digest("mwem", self.name, *asked, self.fineness, self.rounds, self.start, *said)
 
     @property
@@ -198,6 +203,18 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         rounds = max(1, round(min(best, len(np.unique(self.workload.blocks[:, 0])))))
         worth = _worth_it(marginals=self.workload.whole_marginals)
         return 0 if self._total_at_once <= worth**2 * self._total_of(rounds) else rounds
+
+    def bound_by_steepness(self, records: int, spend: Fraction) -> tuple[float, float]:
+        """(price, power): a bound of all errors is price·c^power where T is best and all queries are of steepness c.
+
+        Definition: of what :meth:`rounds_for` makes small, the least over all T: 3·(n·w·√ln N)^⅔·(10·c·ln K/spend)^⅓
+        for queries of weights up to w; under concentrated privacy by the share of a round there, with the power ½.
+        """
+        reach = records * float(self.workload.largest.max()) * math.sqrt(math.log(max(self.metric.size, 2)))
+        cost = 10 * math.log(max(self.workload.queries.count, 2)) / float(spend)
+        if self._privacy_measure.squares:
+            return 2 * math.sqrt(2 * reach * cost * math.sqrt(_parts())), 1 / 2
+        return 3 * math.pow(reach, 2 / 3) * math.pow(cost, 1 / 3), 1 / 3
 
     def check_size(self, records: int, spend: Fraction) -> None:
         if records < 1:
@@ -228,13 +245,13 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
         measured = self._everything(model.answers() * records, data, spend, randomness)
         known = known_blocks(self.workload, measured, records)
         fit(model, known, last_passes(len(known), self.metric.size))
-        return SyntheticHistogram(model.distribution(), self.workload, records, measured, None)
+        return SyntheticHistogram(model.distribution(), self.workload, records, measured, None, self.shifts)
 
     def encode_answer(self, answer: Any) -> Any:
         return kept_histogram(answer)
 
     def decode_answer(self, stored: Any) -> SyntheticHistogram:
-        return decoded_histogram(stored, self.workload)
+        return decoded_histogram(stored, self.workload, self.shifts)
 
     def answer_bytes(self, spend: Fraction) -> int:
         return histogram_bytes(self.workload)
@@ -315,7 +332,7 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
             fit(model, known, passes)
         nat = self._charged_lead / float(share * SELECTING) * float(self._step)
         look = LastLook(modelled * float(self.workload.unit), nat) if left.size else None
-        return SyntheticHistogram(model.distribution(), self.workload, records, tuple(measured), look)
+        return SyntheticHistogram(model.distribution(), self.workload, records, tuple(measured), look, self.shifts)
 
     def _round(
         self,
@@ -352,7 +369,14 @@ class Mwem(HistogramMechanism[SyntheticHistogram]):
 
 
 def mwem(
-    metric: VerifiedMetric, queries: LinearQueries, *, rounds: int | None = None, start: ArrayLike | None = None
+    metric: VerifiedMetric,
+    queries: LinearQueries,
+    *,
+    rounds: int | None = None,
+    start: ArrayLike | None = None,
+    records: int | None = None,
+    spend: Fraction | int = Fraction(1),
+    steepness: Fraction | int | None = None,
 ) -> Mwem:
     """Multiplicative weights for linear queries under a metric.
 
@@ -360,7 +384,10 @@ def mwem(
 
     Args: ``rounds``: T, at most the number of marginals and single queries; 0 to measure everything at once; None to
     have it chosen by :meth:`Mwem.rounds_for`. ``start`` (N,): positive numbers that the first model is proportional to;
-    None for all equal. It must be public: it is not protected.
+    None for all equal. It must be public: it is not protected. ``steepness``: queries that change more steeply than
+    this part of the steepest are measured changed, with less noise and a known bias, which ``error_bounds`` count;
+    ``mechanism.shifts`` says how far they are off. ``records``: n, public. Given it, the part is chosen among twelve
+    by how far off answers are on public tables of so many records at this ``spend``; no data are read.
     Raises: UnsupportedCombination when metric and queries are not about the same records, or for a start or rounds
     that make no sense; UnboundedLoss when a query separates records at distance 0; TooLarge for weights that need too
     many digits, or for 0 rounds where not everything can be measured at once.
@@ -377,10 +404,69 @@ def mwem(
         )
     if rounds == 0:
         measured_at_once(metric, queries)
-    steepness, begin = asked.query_sensitivities(metric.metric), _public_start(start, metric.size)
+    slopes, begin = asked.query_sensitivities(metric.metric), _public_start(start, metric.size)
     whole = None if rounds is None else int(rounds)
     law: SelectionLaw = "exponential" if costs_half(metric, "exponential") else "permute-and-flip"
-    return Mwem("mwem", metric, asked, steepness, _fineness(steepness), begin, whole, law)
+    made = Mwem("mwem", metric, asked, slopes, _fineness(slopes), begin, whole, law)
+    if steepness is not None:
+        require(records, NoneType, "records", "leave it out beside 'steepness', which it would choose")
+        require_exact(steepness, "steepness")
+        if steepness > 1:
+            raise UnsupportedCombination(f"'steepness' is a part of the steepest query's, at most 1, found {steepness}")
+        return _slower(made, Fraction(steepness))
+    require(records, (*WHOLE, NoneType), "records", "give their whole number, or leave it out")
+    require_exact(spend, "spend")
+    return made if records is None else _tried_for_few(made, int(records), Fraction(spend))
+
+
+def _slower(made: Mwem, part: Fraction) -> Mwem:
+    """The same where queries that are steeper than this part of the steepest are measured changed."""
+    found = slower_queries(made.metric.metric, made.workload.queries, part) if part < 1 else None
+    if found is None:
+        return made
+    workload = integer_queries(found.queries)
+    slopes = workload.query_sensitivities(made.metric.metric)
+    fineness, shifts = _fineness(slopes), found.shifts
+    return replace(made, workload=workload, query_sensitivities=slopes, fineness=fineness, shifts=shifts)
+
+
+WORTH_A_BIAS: Final = 0.95
+"""Queries stay as they are unless changed ones err less than so much of what they do, where both are tried out."""
+_ENOUGH_TRIED: Final = 4
+"""Tries without a better one after which no slower queries are looked at."""
+_SEEDS: Final = 2
+
+
+def _tried_for_few(made: Mwem, records: int, spend: Fraction) -> Mwem:
+    """That of the steepness which errs least on public tables; ``made`` where none gains, or where it is too large to
+    be tried out. It reads no data, and finds the same every time."""
+    if records < 1:
+        raise UnsupportedCombination(f"'records' is a positive number of records, found {records}")
+    queries = made.workload.queries
+    try:
+        parts = parts_to_try(made.metric.metric, queries, records, *made.bound_by_steepness(records, spend))
+    except TooLarge:
+        return made
+    tables = [table * made.shares for table in public_tables(made.metric.metric, records)]
+    best, least, since = made, WORTH_A_BIAS * _tried_out(made, made, tables, spend), 0
+    for part in parts:
+        slower = _slower(made, part)
+        error = _tried_out(slower, made, tables, spend)
+        best, least, since = (slower, error, 0) if error < least else (best, least, since + 1)
+        if since == _ENOUGH_TRIED:
+            break
+    return best
+
+
+def _tried_out(one: Mwem, asked: Mwem, tables: list[NDArray[np.int64]], spend: Fraction) -> float:
+    """The mean over public tables of the largest error of an answer to what was asked."""
+    errors = []
+    for table in tables:
+        truth = asked.workload.totals(table) / asked.shares
+        for seed in range(_SEEDS):
+            found = one.draw(table, spend, InsecureSeededRandomness(seed)).answers / float(asked.workload.unit)
+            errors.append(float(np.abs(found - truth).max()))
+    return math.fsum(errors) / len(errors)
 
 
 def _fineness(query_sensitivities: NDArray[np.float64]) -> int:

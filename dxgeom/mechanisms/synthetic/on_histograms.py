@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.arguments import require
-from dxgeom.mechanisms.contract.readers import HistogramMechanism
+from dxgeom.mechanisms.contract.readers import CountedTables, HistogramMechanism
 from dxgeom.mechanisms.linear.sensitivity import require_written_for
 from dxgeom.mechanisms.synthetic.adaptive import AdaptiveMechanism
 from dxgeom.mechanisms.synthetic.adaptive_answer import AdaptiveTables
@@ -34,6 +34,7 @@ class _Tables(NamedTuple):
 class AdaptiveOnHistogram(HistogramMechanism[AdaptiveTables]):
     """What :class:`AdaptiveMechanism` makes of the tables that a histogram has.
 
+    Where there are too many possible records to count each, the tables are read in place of a histogram.
     Guarantee: that of ``inner``. A record that is another one in the histogram is that other one in its tables.
     """
 
@@ -49,24 +50,30 @@ class AdaptiveOnHistogram(HistogramMechanism[AdaptiveTables]):
         """The metric that it honours."""
         return self.inner.metric
 
+    @property
+    def reads(self) -> MarginalQueries | None:
+        return None if self.inner.queries.universe.indexable else self.inner.queries
+
     @cached_property
     def fingerprint(self) -> str:
         return canonical_digest("of the tables of a histogram", self.inner.fingerprint)
 
-    def check(self, data: NDArray[np.int64], spend: Fraction) -> None:
-        super().check(data, spend)
-        tables = tables_of(self.inner.queries, data)
+    def check(self, data: Any, spend: Fraction) -> None:
+        if self.reads is None:
+            super().check(data, spend)
+        tables = self._tables(data)
         require_written_for(self.inner.queries.records, tables.total)
         self.inner.check(tables, spend)
 
     def check_size(self, records: int, spend: Fraction) -> None:
         """Nothing of its own: the tables are looked at."""
 
-    def drawn(
-        self, counts: NDArray[np.int64], spend: Fraction, count: int, randomness: Randomness
-    ) -> list[AdaptiveTables]:
-        tables = tables_of(self.inner.queries, counts)
+    def drawn(self, counts: Any, spend: Fraction, count: int, randomness: Randomness) -> list[AdaptiveTables]:
+        tables = self._tables(counts)
         return [self.inner.drawn(tables, spend, randomness) for _ in range(count)]
+
+    def _tables(self, data: Any) -> CountedTables:
+        return tables_of(self.inner.queries, data) if self.reads is None else data
 
     def encode_answer(self, answer: Any) -> Any:
         return self.inner.encode_answer(answer)

@@ -24,7 +24,8 @@ from dxgeom.mechanisms.selection.selections import nats_of
 from dxgeom.mechanisms.synthetic.models import SOFTENING, CliqueModel, HistogramModel, Known
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.restriction import on_axes
-from dxgeom.numeric.sealed import Sealed, cached_property
+from dxgeom.numeric.rounding import round_up
+from dxgeom.numeric.sealed import Sealed, cached_property, canonical_digest
 from dxgeom.universe.numbers.value_rounding import rounding_biases
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.weight_table import WeightTable
@@ -131,6 +132,28 @@ MOST_WHOLE = 2**50
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class QueryShifts:
+    """What was asked, where other queries are measured: those change by at most ``part`` of the steepest one's change.
+
+    ``shifts`` (K,): max_i |q_i − q'_i|, by how much each record moves an answer at most, in the answer's unit. *Exact*.
+    """
+
+    asked: LinearQueries = field(repr=False)
+    part: Fraction
+    shifts: tuple[Fraction, ...] = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what was asked, and how far from it the measured queries are."""
+        return canonical_digest("slower queries", self.asked.fingerprint, self.part, self.shifts)
+
+    def biases(self, records: int) -> NDArray[np.float64]:
+        """(K,): n·shift, *rounded up*: no answer about n records is further off."""
+        return np.array([round_up(records * shift) for shift in self.shifts])
+
+
+@final
 @dataclass(frozen=True)
 class Measurement:
     """One query that was measured.
@@ -179,6 +202,7 @@ class SyntheticHistogram:
     """A histogram made of private measurements; whatever is computed from it reveals nothing more.
 
     ``distribution`` (N,): non-negative, its sum is 1; ``last_look``: None where every query was measured.
+    ``shifts``: None where what was asked is what was measured; else ``workload`` is what was measured.
     """
 
     distribution: NDArray[np.float64] = field(repr=False)
@@ -186,11 +210,12 @@ class SyntheticHistogram:
     records: int
     measurements: tuple[Measurement, ...] = field(repr=False)
     last_look: LastLook | None = field(repr=False)
+    shifts: QueryShifts | None = field(default=None, repr=False)
 
     @property
     def queries(self) -> LinearQueries:
         """What was asked."""
-        return self.workload.queries
+        return self.workload.queries if self.shifts is None else self.shifts.asked
 
     @property
     def histogram(self) -> NDArray[np.float64]:
@@ -200,7 +225,8 @@ class SyntheticHistogram:
     @cached_property
     def answers(self) -> NDArray[np.float64]:
         """(K,): the histogram's answers to the queries."""
-        return self.workload.model(self.distribution).answers() * self.records * float(self.workload.unit)
+        asked = self.workload if self.shifts is None else integer_queries(self.shifts.asked)
+        return asked.model(self.distribution).answers() * self.records * float(asked.unit)
 
     @property
     def exact_answers(self) -> tuple[Fraction, ...]:
@@ -212,6 +238,11 @@ class SyntheticHistogram:
         """(K,): how far the truth about raw numbers can be from that about the values that stand for them."""
         return rounding_biases(self.queries.each_rounding, self.records)
 
+    @property
+    def biases(self) -> NDArray[np.float64]:
+        """(K,): how far a measured query's answer can be from that of the one asked for; 0 where they are the same."""
+        return np.zeros(self.queries.count) if self.shifts is None else self.shifts.biases(self.records)
+
     def error_bounds(self, level: float = 0.95) -> NDArray[np.float64]:
         """(K,): with probability *at least* ``level`` no answer is further from the raw numbers' truth than its bound.
 
@@ -219,8 +250,9 @@ class SyntheticHistogram:
         model answered before the last selection|, the gap that this selection found, the noise of that gap's
         measurement, and what the selection may have missed. The chance to be wrong, 1 − level, is shared evenly by
         the rounds and the last selection, and a round's part by its measurements: what is measured later, which may
-        follow from the noise, changes nothing. What :attr:`rounding` can do comes on top; where numbers were clamped to
-        ends that are not the true ones, the truth is about the clamped ones. Up to the rounding of float64.
+        follow from the noise, changes nothing. What :attr:`rounding` and :attr:`biases` can do comes on top; where
+        numbers were clamped to ends that are not the true ones, the truth is about the clamped ones. Up to the rounding
+        of float64.
         It holds for any histogram, however it was made of the measurements. Often much larger than the real error: it
         takes the worst case of every measurement at once.
         Raises: UnsupportedCombination unless 0 < level < 1.
@@ -237,7 +269,7 @@ class SyntheticHistogram:
         for one in self.measurements:
             noise = one.noise_within(nats + math.log(each_round[one.round]))
             bounds[one.query] = abs(self.answers[one.query] - float(one.value)) + noise
-        return bounds + self.rounding
+        return bounds + self.rounding + self.biases
 
     def largest_error(self, level: float = 0.95) -> float:
         """With probability *at least* ``level`` no answer to a query is further from the truth than this.
@@ -321,7 +353,9 @@ def kept_histogram(answer: SyntheticHistogram) -> dict[str, Any]:
     }
 
 
-def decoded_histogram(stored: dict[str, Any], workload: IntegerQueries) -> SyntheticHistogram:
+def decoded_histogram(
+    stored: dict[str, Any], workload: IntegerQueries, shifts: QueryShifts | None = None
+) -> SyntheticHistogram:
     """The histogram that was kept."""
     names, look = workload.queries.names, stored["last_look"]
     return SyntheticHistogram(
@@ -333,6 +367,7 @@ def decoded_histogram(stored: dict[str, Any], workload: IntegerQueries) -> Synth
             for number, selected, query, value, scale, step, modelled in stored["measurements"]
         ),
         None if look is None else LastLook(np.array(look[1:], dtype=np.float64), look[0]),
+        shifts,
     )
 
 

@@ -1,5 +1,6 @@
-"""Kernel: a histogram that explains noisy tables of counts: positive, of one total, found by SciPy's L-BFGS. And how
-far off its tables are, by fresh noisy ones, with SciPy's distributions.
+"""Kernel: a histogram that explains noisy tables of counts: positive, of one total, found by SciPy's L-BFGS; laid out,
+or beyond that in cliques of attributes. And how far off its tables are, by fresh noisy ones, with SciPy's
+distributions.
 
 Whatever is made here is made of noisy tables alone, so nothing here rests on how well a search ended. A cell's bar is
 its own noise and more. All cells of a table together show much less: what of their mean square is noise is known well.
@@ -8,7 +9,7 @@ its own noise and more. All cells of a table together show much less: what of th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, final
@@ -18,6 +19,9 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.selection.selections import nats_of
+from dxgeom.mechanisms.synthetic.clique_forest import CliqueForest
+from dxgeom.mechanisms.synthetic.clique_tables import CliqueLayout, CliqueTables
+from dxgeom.mechanisms.synthetic.synthetic import MOST_WHOLE
 from dxgeom.numeric.sealed import Closed, cached_property
 
 MOST_CELLS: Final = 10_000_000
@@ -44,25 +48,84 @@ class MeasuredTable(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class TableModel(Closed):
-    """A histogram p·``total`` on a product of ``shape``, ln p = Σ_r θ_r − ln Z, θ_r a table of ``parameters``."""
+    """A histogram p·``total`` on a product of ``shape``, ln p = Σ_r θ_r − ln Z, θ_r a table of ``parameters``.
+
+    Of at most :data:`MOST_CELLS` cells it is laid out. Of more it is worked out in cliques, that are grown table by
+    table in the order of ``parameters``; ``layout`` is that of these cliques, where it is known already.
+    """
 
     shape: tuple[int, ...]
     parameters: Mapping[Axes, NDArray[np.float64]] = field(repr=False)
     total: float
+    layout: CliqueLayout | None = field(default=None, repr=False)
+
+    @property
+    def laid_out(self) -> bool:
+        """Whether it is one histogram."""
+        return is_laid_out(self.shape)
 
     @cached_property
     def distribution(self) -> NDArray[np.float64]:
-        """p, of this shape: positive, its sum is 1."""
+        """p, of this shape: positive, its sum is 1. Raises: TooLarge where it is not laid out."""
+        require_laid_out(self.shape)
         return _distribution(self.shape, self.parameters)[0]
+
+    @cached_property
+    def cliques(self) -> CliqueTables:
+        """p by the tables of its cliques."""
+        layout = self.layout or CliqueLayout(CliqueForest.around(self.shape, self.parameters))
+        return layout.fitted_to(self.parameters)
 
     def table(self, axes: Axes) -> NDArray[np.float64]:
         """(cells,): what the histogram counts in this table, flat."""
-        return self.total * _summed(self.distribution, tuple(range(len(self.shape))), axes).ravel()
+        return self.tables([axes])[0]
+
+    def tables(self, wanted: Sequence[Axes]) -> list[NDArray[np.float64]]:
+        """The same of several tables."""
+        if self.laid_out:
+            every = tuple(range(len(self.shape)))
+            return [self.total * _summed(self.distribution, every, axes).ravel() for axes in wanted]
+        found = self.cliques.tables(wanted)
+        return [self.total * found[axes] for axes in wanted]
+
+    def records(self, rows: int, at_once: int) -> Iterator[Sequence[NDArray[np.int64]]]:
+        """The codes of each axis of so many records, a part at a time; tables of them are about the model's.
+
+        Definition: laid out, the running totals over all cells, rounded; else as
+        :meth:`dxgeom.mechanisms.synthetic.clique_tables.CliqueTables.records`.
+        """
+        if not self.laid_out:
+            yield from self.cliques.records(rows, at_once)
+            return
+        counts = spread_evenly(self.distribution.ravel(), rows)
+        there = np.flatnonzero(counts)
+        ends = np.cumsum(counts[there])
+        for begin in range(0, max(rows, 1), at_once):
+            numbers = np.arange(begin, min(begin + at_once, rows))
+            yield np.unravel_index(there[np.searchsorted(ends, numbers, side="right")], self.shape)
+
+
+def spread_evenly(distribution: NDArray[np.float64], records: int) -> NDArray[np.int64]:
+    """(cells,): so many records, such that each running total is the distribution's, rounded: no cell, and no sum of
+    neighbouring ones, is off by 1 or more.
+
+    Where cells hold far less than a record each, largest remainders would leave out all but the fullest ones.
+    """
+    if records > MOST_WHOLE:
+        raise TooLarge(f"a histogram of more than {MOST_WHOLE:,} records is not rounded to whole numbers")
+    totals = np.floor(np.cumsum(distribution) * records + 0.5)
+    totals[-1] = records
+    return np.diff(np.minimum(totals, records), prepend=0).astype(np.int64)
+
+
+def is_laid_out(shape: Sequence[int]) -> bool:
+    """Whether a model of this shape is one histogram."""
+    return math.prod(shape) <= MOST_CELLS
 
 
 def require_laid_out(shape: Sequence[int]) -> None:
     """Raises: TooLarge for a histogram of too many cells."""
-    if math.prod(shape) > MOST_CELLS:
+    if not is_laid_out(shape):
         raise TooLarge(
             f"a model of these tables has {math.prod(shape):,} cells, and at most {MOST_CELLS:,} are laid out: ask for "
             "tables of fewer attributes, or of coarser values"
@@ -78,13 +141,14 @@ def fitted(
     over the same attributes are averaged first, the more precise ones with more weight.
     Definition: L-BFGS in θ_r·√(λσ_r + n/cells_r), in which the objective is about round. σ_r and not its square draws
     parameters to 0, so that large cells keep their size.
+    Beyond ten million cells p is worked out in cliques, which the caller has seen to be few enough.
     Guarantee: *approximate*. p is positive wherever float64 has room for it, and its sum is 1.
-    Raises: TooLarge beyond ten million cells.
     """
     from scipy.optimize import minimize  # slow to load
 
-    require_laid_out(shape)
     averaged = _averaged(tables)
+    wanted = [one.axes for one in averaged]
+    layout = None if is_laid_out(shape) else _layout(shape, wanted, start)
     scales = [1 / math.sqrt(SOFTENING * one.deviation + total / one.values.size) for one in averaged]
     sizes = [one.values.size for one in averaged]
     ends = np.cumsum(sizes)[:-1]
@@ -100,8 +164,12 @@ def fitted(
 
     def objective(point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         parameters = named(point)
-        model, log_sum = _distribution(shape, parameters)
-        margins = _margins(model, [one.axes for one in averaged])
+        if layout is None:
+            model, log_sum = _distribution(shape, parameters)
+            margins = _margins(model, wanted)
+        else:
+            cliques = layout.fitted_to(parameters)
+            log_sum, margins = cliques.log_sum, cliques.tables(wanted)
         value, slopes = total * log_sum, []
         for one, scale in zip(averaged, scales, strict=True):
             own = parameters[one.axes]
@@ -112,7 +180,18 @@ def fitted(
     found = minimize(
         objective, np.concatenate(first), jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 12}
     )
-    return TableModel(shape, MappingProxyType(named(np.asarray(found.x))), total)
+    return TableModel(shape, MappingProxyType(named(np.asarray(found.x))), total, layout)
+
+
+def _layout(shape: tuple[int, ...], wanted: Sequence[Axes], start: TableModel | None) -> CliqueLayout:
+    """Of cliques around these tables; where the first ones are those of ``start``, its own go on to grow."""
+    known = [] if start is None or start.layout is None else [*start.parameters]
+    if start is None or start.layout is None or known != wanted[: len(known)]:
+        return CliqueLayout(CliqueForest.around(shape, wanted))
+    forest = start.layout.forest
+    for axes in wanted[len(known) :]:
+        forest = forest.joined(axes)
+    return start.layout if forest is start.layout.forest else CliqueLayout(forest)
 
 
 def _averaged(tables: Sequence[MeasuredTable]) -> list[MeasuredTable]:

@@ -10,8 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, TotalsStrategy, line_bounds
-from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_theta
+from dxgeom.mechanisms.parts.toeplitz_mechanism import (
+    TOEPLITZ,
+    ToeplitzMechanism,
+    TotalsStrategy,
+    bounds_over_periods,
+    line_bounds,
+)
+from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_damped, best_theta
 from dxgeom.mechanisms.parts.weighed_totals import weighed_strategies
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.universe.workloads.box_queries import BoxQueries
@@ -30,9 +36,10 @@ def sought_along_a_line(metric: VerifiedMetric, queries: BoxQueries, worst: bool
         raise TooLarge("where steps along a line are all that is protected, independent noise at each cut is the best")
     lower, upper, costs = merged.lower[:, 0], merged.upper[:, 0], merged.costs
     least, found = math.inf, None
-    for strategy in _strategies(merged.sizes[0], bounds, lower, upper, costs):
+    over = bounds_over_periods(metric, merged)
+    for strategy, held in _held(merged.sizes[0], bounds, over, lower, upper, costs):
         with suppress(TooLarge, CertificateRefused):
-            scale = strategy.least_scale(bounds)
+            scale = strategy.least_scale(held)
             errors = strategy.variances(scale, lower, upper) * costs
             loss = float(errors.max() if worst else errors.sum())
             if loss < least:
@@ -40,6 +47,25 @@ def sought_along_a_line(metric: VerifiedMetric, queries: BoxQueries, worst: bool
     if found is None:
         raise TooLarge("errors of so many ranges by noise in running totals are not found")
     return ToeplitzMechanism(TOEPLITZ, metric, queries, found[0], np.array([found[1]]))
+
+
+def _held(
+    size: int,
+    bounds: LineBounds,
+    over: LineBounds | None,
+    lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+    costs: NDArray[np.float64],
+) -> Iterator[tuple[TotalsStrategy, LineBounds]]:
+    """Strategies, each with what it is held to: distances of records, or what is promised of several periods."""
+    for strategy in _strategies(size, bounds, lower, upper, costs):
+        yield strategy, bounds
+    if over is not None:
+        for strategy in _strategies(size, over, lower, upper, costs):
+            yield strategy, over
+        with suppress(TooLarge):
+            theta, alpha = best_damped(size, over, lower, upper, costs)
+            yield ToeplitzStrategy(size, theta=theta, alpha=alpha), over
 
 
 def _strategies(

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
 from dxgeom.mechanisms.linear.distance_bounds import AnyChange, any_change, joint_distance_bounds_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.parts.box_bound_at_once import bound_at_once
-from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
+from dxgeom.mechanisms.parts.box_candidates import in_answers
 from dxgeom.mechanisms.parts.box_scales import line_gaps
 from dxgeom.mechanisms.parts.contrast_answers import in_contrasts
 from dxgeom.mechanisms.parts.contrast_search import QUICK_WORK, THOROUGH_WORK, ContrastSearch, Look
@@ -55,22 +56,25 @@ class BoxCandidates:
             return found
         return replace(found, importance=tuple(map(Fraction, self.factors.tolist())))
 
-    def built(self, kind: str) -> AdditiveMechanism:
-        """The noise of that kind. Raises: TooLarge, CertificateRefused."""
+    @property
+    def counted(self) -> BoxQueries:
+        """The boxes. Raises: TooLarge where there are none."""
         if self._boxes is None:
             raise TooLarge("these queries are not all counts in boxes")
+        return self._boxes
+
+    def built(self, kind: str) -> AdditiveMechanism:
+        """The noise of that kind. Raises: TooLarge, CertificateRefused."""
         if kind == TOEPLITZ:
-            made = sought_along_a_line(self.sensitivity.metric, self._boxes, self.worst)
+            made = sought_along_a_line(self.sensitivity.metric, self.counted, self.worst)
             return totals_in_answers(made, self.sensitivity)
-        return in_answers(sought(self.sensitivity.metric, self._boxes, kind, self.worst)[0], self.sensitivity)
+        return in_answers(sought(self.sensitivity.metric, self.counted, kind, self.worst)[0], self.sensitivity)
 
     @cached_property
     def beginning(self) -> NDArray[np.float64]:
         """(K,): the mean squared errors of the noise that a search begins from: each attribute as it is, or along its
         line. Raises: TooLarge, CertificateRefused."""
-        if self._boxes is None:
-            raise TooLarge("these queries are not all counts in boxes")
-        return measured_flat(self.sensitivity.metric, self._boxes, self.worst).variances
+        return measured_flat(self.sensitivity.metric, self.counted, self.worst).variances
 
     @cached_property
     def bound_at_once(self) -> float:

@@ -29,7 +29,7 @@ from dxgeom.mechanisms.parts.box_scales import (
 from dxgeom.mechanisms.parts.factors import Factor, Path, trees
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, TotalsStrategy
-from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.objectives.aims import Aim, TriedNoise, counts_worst, each_error, with_aims
@@ -139,13 +139,28 @@ def bound_on_boxes(
     """By duality on averages of pairs, and for pure privacy by volumes along random directions, up to a chance of 10⁻⁹
     in drawing these. ``pressed`` (K,): how much each box counts where the worst of all errors was made small; None
     where the plan is from a file."""
-    costs = mechanism.merged.costs
+    costs, metric = mechanism.merged.costs, _of_single_records(metric)
     if objective == "mse":
         return boxes_bound(metric, queries, costs)
     alone = worst_alone(metric, queries, costs)
     if pressed is None:
         return alone
     return max(alone, boxes_bound(metric, queries, costs * pressed / pressed.sum()))
+
+
+def _of_single_records(metric: VerifiedMetric) -> VerifiedMetric:
+    """What a policy says of single records, which no noise that keeps its promise tells more of."""
+    over = metric.over_periods
+    if over is None:
+        return metric
+    return verify(
+        over.metric,
+        title=metric.title,
+        fingerprint=metric.fingerprint,
+        budget=metric.budget,
+        universe=metric.universe,
+        privacy=metric.privacy,
+    )
 
 
 def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
@@ -259,8 +274,11 @@ def in_boxes_instead(metric: VerifiedMetric, queries: LinearQueries, wish: Wish,
     ``found``: what became of noise in the answers. That is better left where it was found with noise in boxes among its
     candidates; where these were too many to lay out, or nothing could be built, boxes are compared by their loss.
     """
-    if not isinstance(found, TooLarge) and (found.interrupted is not None or not _boxes_left_out(found)):
-        return None
+    if not isinstance(found, TooLarge):
+        # Of noise in answers nothing is proved over several periods.
+        worth = metric.over_periods is not None or _boxes_left_out(found)
+        if found.interrupted is not None or not worth:
+            return None
     if not wish.plainly or len(queries.by_measure) > 1:
         return None
     errors = None if wish.errors is None else each_error(queries, wish.errors)

@@ -123,7 +123,9 @@ class CandidateComparison:
     @cached_property
     def lower_bound(self) -> float:
         """What no additive noise that stretches to every spend has a smaller objective than; 0 where none is known."""
-        return 0.0 if self.shared is None else self.shared.lower_bound()
+        # Noise that is proved over several periods is not among those that such a bound is of.
+        none = self.shared is None or self.shared.sensitivity.metric.over_periods is not None
+        return 0.0 if none or self.shared is None else self.shared.lower_bound()
 
     def seek_bound(self) -> None:
         """The lower bound, or that it is not known because somebody interrupted the search for it."""

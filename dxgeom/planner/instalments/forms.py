@@ -184,7 +184,8 @@ class TotalsForm(InstalmentForm):
         if codes is None or not np.array_equal(codes, np.arange(periods)):
             raise refused(
                 "its running totals are not of the periods one by one",
-                "ask about every period, or let the policy have such periods as are asked about",
+                "ask about every period, let the policy have such periods as are asked about, or plan with --mechanism "
+                "gaussian",
             )
         lower, upper = mechanism.merged.lower[:, 0], mechanism.merged.upper[:, 0]
         takes = np.zeros((len(lower), periods), dtype=bool)
@@ -231,6 +232,8 @@ class TotalsForm(InstalmentForm):
 
     def load_among(self, rows: NDArray[np.int64]) -> float:
         bounds, size = line_bounds(self.mechanism.metric, self.mechanism.merged), len(rows)
+        if self.mechanism.metric.over_periods is not None:
+            return 1.0
         if size > _MOST_SHIFTS or bounds.presence is None or (bounds.apart is not None and not bounds.line):
             return 1.0
         law, step, exact = self.law.among(rows), self.mechanism.step, np.zeros((size, size))

@@ -12,7 +12,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.mechanisms.synthetic.adaptive_answer import AdaptiveStep, AdaptiveTables, spread_evenly
+from dxgeom.mechanisms.synthetic.adaptive_answer import AT_ONCE, AdaptiveStep, AdaptiveTables
 from dxgeom.mechanisms.synthetic.table_model import TableModel
 from dxgeom.planner.answers.cells import NO_BAR
 from dxgeom.planner.answers.in_parts import MOST_CELLS, CellAnswers
@@ -25,8 +25,6 @@ from dxgeom.wording.numbers import brief, counted
 
 MOST_RECORDS: Final = 10_000_000
 """A noisy total may be far above that of the table."""
-_AT_ONCE: Final = 1 << 18
-"""So many records are laid out at a time."""
 _MOST_TOLD: Final = 30
 """So many measured tables are named in a sentence; JSON has all."""
 
@@ -119,14 +117,9 @@ class AdaptiveAnswers(CellAnswers):
     @cached_property
     def records_differ_by(self) -> float:
         """No table of the synthetic records is further from the model's, in the same number of records, in any cell."""
-        counts = spread_evenly(self.answer.model.distribution.ravel(), self.rows).reshape(self.queries.sizes)
         scale = self.rows / self.answer.model.total
-        axes = range(counts.ndim)
-        each = zip(self.queries.attribute_sets, self.answer.tables, strict=True)
-        return max(
-            float(np.abs(counts.sum(axis=tuple(set(axes) - set(own))).ravel() - scale * table).max())
-            for own, table in each
-        )
+        each = zip(self.answer.whole_tables(self.rows), self.answer.tables, strict=True)
+        return max(float(np.abs(counts - scale * table).max()) for counts, table in each)
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         bars = f"{NO_BAR}: nothing of the budget was kept for one, and how a model fits tells nothing of its error"
@@ -203,13 +196,8 @@ def batches_of_model(
     """The same, some hundred thousand at a time. Raises: ValueError for words of other columns than the model's."""
     if tuple(map(len, words.values())) != model.shape:
         raise ValueError("the words of each column are as many as its values")
-    counts = spread_evenly(model.distribution.ravel(), rows)
-    there = np.flatnonzero(counts)
-    ends = np.cumsum(counts[there])
     told = {title: cells_of_words(universe, title, own) for title, own in words.items()}
-    for begin in range(0, max(rows, 1), _AT_ONCE):
-        records = np.arange(begin, min(begin + _AT_ONCE, rows))
-        codes = np.unravel_index(there[np.searchsorted(ends, records, side="right")], model.shape)
+    for codes in model.records(rows, AT_ONCE):
         yield {
             title: [cells[code] for code in own.tolist()]
             for (title, cells), own in zip(told.items(), codes, strict=True)

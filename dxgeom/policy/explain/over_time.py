@@ -12,7 +12,7 @@ from dxgeom.policy.bounds.distance_bounds import PerDistance
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.explain.tightening import largest_distance
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
-from dxgeom.policy.resolve.time import PolicyTime, time_of
+from dxgeom.policy.resolve.time import Lasting, PolicyTime, time_of
 
 _SPANS: Final[dict[str, tuple[int, ...]]] = {
     "day": (7, 30, 90),
@@ -114,8 +114,9 @@ class TimeReview:
 def time_review(policy: ResolvedPolicy, parts: Sequence[Metric], telling: Telling) -> TimeReview | None:
     """What a policy says over time; None where it states none.
 
-    Definition: two streams of one row a period that differ in w periods are at most w times as far apart as two
-    records of one period, or a record and none, can be. ``parts``: the attributes' metrics.
+    Definition: of two streams of one row a period that differ in some periods in a row, the least that covers of these
+    by windows of rules and single periods add up to. Of a single one it is how far two records, or a record and none,
+    can be apart. ``parts``: the attributes' metrics.
     """
     time = time_of(policy.document, policy.universe)
     presence = min((rule.presence for rule in policy.rules if rule.presence is not None), default=None)
@@ -124,10 +125,13 @@ def time_review(policy: ResolvedPolicy, parts: Sequence[Metric], telling: Tellin
     one = _of_one_period(policy, parts, time.attribute, presence)
     every = len(time.ids)
     lasting = [rule.lasting for rule in policy.rules if rule.lasting is not None]
-    one = min([one, *(each.share for each in lasting)])
+    one = min(
+        [one, *(rule.presence for rule in policy.rules if rule.lasting is not None and rule.presence is not None)]
+    )
     looked_at = {1, *_SPANS[time.periods.every], *(each.periods for each in lasting if not each.life)}
     lengths = (*sorted(n for n in looked_at if n < every), every)
-    spans = tuple(TimeSpan(n, n * one, telling.at_most(n * one)) for n in lengths)
+    apart = _of_periods(every, one, lasting)
+    spans = tuple(TimeSpan(n, apart[n], telling.at_most(apart[n])) for n in lengths)
     moves = [bound for rule in policy.rules for name, bound in rule.bounds if name == time.attribute]
     stepped = [isinstance(bound, PerDistance) and not bound.floor for bound in moves]
     tied = any(rule.joint is not None and time.attribute in rule.joint.names for rule in policy.rules)
@@ -145,6 +149,15 @@ def _of_one_period(policy: ResolvedPolicy, parts: Sequence[Metric], name: str, p
                 return max(presence, min([2 * presence, *ceilings]))
             whole += Fraction(own) * _UP
     return max(presence, min([whole, 2 * presence, *ceilings]))
+
+
+def _of_periods(most: int, one: Fraction, lasting: Sequence[Lasting]) -> list[Fraction]:
+    """(most + 1,): how far apart so many changed periods in a row can be."""
+    found = [Fraction(0)]
+    for number in range(1, most + 1):
+        covered = [each.epsilon + found[max(0, number - each.periods)] for each in lasting]
+        found.append(min([one + found[-1], *covered]))
+    return found
 
 
 def _counted(number: int, every: str) -> str:

@@ -53,6 +53,9 @@ def redundant(
     if idle(number, rule, examined):
         return False
     nearest = min((other.presence for other in rules if other.presence is not None), default=None)
+    if rule.lasting is not None and rule.presence == rule.lasting.epsilon:
+        # Two records of a period are no further apart than twice what a record and none are.
+        return nearest is not None and 2 * nearest * rule.lasting.periods <= rule.lasting.epsilon
     if rule.presence is not None and nearest is not None and (rule.lasting is None or nearest == rule.presence):
         return nearest < rule.presence
     constant = rule.constant

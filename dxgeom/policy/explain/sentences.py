@@ -45,10 +45,12 @@ def sentence(rule: ResolvedRule, all_told: Telling) -> str:
     syntax = rule.syntax
     told = "are told apart with odds"
     if rule.lasting is not None:
-        lasting = rule.lasting
+        lasting, one = rule.lasting, rule.presence
+        whole = one is None or one == lasting.epsilon
         return (
             f"whatever somebody does {lasting.words}, {lasting.of_somebody} at most, is revealed with odds "
-            f"{all_told.at_most(lasting.epsilon)}; and so of one {lasting.every} {all_told.at_most(lasting.share)}"
+            f"{all_told.at_most(lasting.epsilon)}"
+            + ("" if whole or one is None else f"; and so of one {lasting.every} {all_told.at_most(one)}")
         )
     if rule.presence is not None:
         there = "whether somebody has a record at all is told, whatever the record, with odds"

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Final, TypeAlias, final
 
 from dxgeom.errors import TooLarge
-from dxgeom.metrics.combinations import Group, MaxMetric, ReorderedMetric, grouped
+from dxgeom.metrics.combinations import Group, ReorderedMetric, grouped
 from dxgeom.metrics.families import pairs_along_axes
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, Bound, closed
@@ -146,10 +146,7 @@ def _of_block(block: Block, description: MetricDescription, parts: Sequence[Metr
     shape = tuple(parts[place].size for place in block)
     alone = only_tie(block, description)
     if alone is not None:
-        together = alone.metric([parts[place] for place in block])
-        if isinstance(together, MaxMetric) and together.step is None:
-            _refuse_large(block, description, "move together but not by one common step")
-        return together
+        return alone.metric([parts[place] for place in block])
     _refuse_large(block, description, "are tied by rules of different kinds")
     return closed(math.prod(shape), _pairs(block, shape, description, parts))
 

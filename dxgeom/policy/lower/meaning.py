@@ -59,7 +59,9 @@ def meaning_of(policy: ResolvedPolicy, description: MetricDescription, parts: Se
     else:
         distances = ["stated", *_meaning_as_written(description, parts, order)]
     known = policy.known
-    held = [] if known is None or known.hold is None else [[known.hold, known.digest]]
+    held: list[Any] = [] if known is None or known.hold is None else [[known.hold, known.digest]]
+    if policy.lasting:
+        held.append(["periods", *([periods, str(epsilon)] for periods, epsilon in policy.lasting)])
     return canonical_digest(
         "meaning of a policy",
         read,

@@ -39,7 +39,7 @@ from dxgeom.policy.source.yaml_tree import node_at
 from dxgeom.policy.syntax.models import HERE, ONE_ROW_EACH, PolicySyntax, RuleSyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.policy.syntax.rule_shapes import joins_alone
-from dxgeom.privacy.measures import PURE, Privacy
+from dxgeom.privacy.measures import CONCENTRATED, PURE, Privacy
 from dxgeom.universe.attributes import Attribute, CategoricalAttribute, NotAValue
 from dxgeom.universe.columns import TextColumn
 from dxgeom.universe.people.people import MOST_SPREAD, People
@@ -296,6 +296,19 @@ class ResolvedPolicy:
     public: frozenset[str] = frozenset()
     known: KnownCounts | None = None
 
+    @property
+    def lasting(self) -> tuple[tuple[int, Fraction], ...]:
+        """Of rules about several periods how many these are, and ε, where normal noise may keep them as they are.
+
+        None of pure privacy: losses of periods add up, so each has its part of ε."""
+        found = {(one.periods, one.epsilon) for one in (rule.lasting for rule in self.rules) if one is not None}
+        return tuple(sorted(found)) if self.privacy == CONCENTRATED else ()
+
+    @property
+    def of_single_records(self) -> ResolvedPolicy:
+        """The same, whose rules about several periods state all of their ε of one record of one period."""
+        return replace(self, rules=tuple(rule.of_single_records for rule in self.rules)) if self.lasting else self
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the meaning: attributes, labels, coordinates, how rows are read, bounds, budget,
@@ -317,6 +330,8 @@ class ResolvedPolicy:
             meaning["known"] = self.known.digest
             if self.known.hold is not None:
                 meaning["hold"] = self.known.hold
+        if self.lasting:
+            meaning["periods"] = [[periods, str(epsilon)] for periods, epsilon in self.lasting]
         canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 

@@ -151,6 +151,16 @@ class ResolvedRule:
         return self.joint.names if self.joint is not None else tuple(name for name, _ in self.bounds)
 
     @property
+    def of_single_records(self) -> ResolvedRule:
+        """What it states of one record of one period, where what it states of several is kept beside: all of its ε."""
+        if self.lasting is None:
+            return self
+        whole = self.lasting.epsilon
+        bounds = tuple((name, Constant(whole)) for name, _ in self.bounds)
+        joint = None if self.joint is None else JointConstant(self.joint.names, whole)
+        return replace(self, bounds=bounds, joint=joint, presence=whole)
+
+    @property
     def missing(self) -> bool:
         """Whether an attribute states it about its missing value."""
         return any(bound.to_missing is not None for _, bound in self.bounds)

@@ -101,6 +101,9 @@ def _check_data(read: list[_Read], reader: TaskReader) -> None:
     alone = next((one for one in read if one.kind.alone), None)
     if alone is not None and len(read) > 1:
         reader.note("DX233", alone.node.span, alone.kind.alone, "put it into a file of its own")
+    elif len(read) > 1 and not reader.universe.indexable:
+        message = "this task reads tables of its own, as this policy has too many possible records to count each"
+        reader.note("DX233", read[0].node.span, message, "put each task into a file of its own")
 
 
 def _check_shares(read: list[_Read], reader: TaskReader) -> None:

@@ -126,6 +126,8 @@ class SynthesisTask(AskedTask):
 
     ``rounds``: of multiplicative weights, 0 to measure everything at once, None to have them chosen. ``rows``: how many
     records are written, None for as many as there are. ``estimate``: what the records are made of the measurements by.
+    ``steepness``: of the queries that are measured, as a part of the steepest one's, or ``auto``; None for all of
+    it.
     """
 
     word = "synthesize"
@@ -133,10 +135,12 @@ class SynthesisTask(AskedTask):
     rounds: int | None = None
     rows: int | None = None
     estimate: str = "weights"
+    steepness: Fraction | str | None = None
 
     @cached_property
     def fingerprint(self) -> str:
-        return canonical_digest("synthesize", self.workload.fingerprint, self.rounds, self.rows, self.estimate)
+        slower = () if self.steepness is None else (self.steepness,)
+        return canonical_digest("synthesize", self.workload.fingerprint, self.rounds, self.rows, self.estimate, *slower)
 
 
 @final
@@ -146,6 +150,7 @@ class AdaptiveTask(AskedTask):
 
     ``bars``: the part of the budget that is kept for bars of error, 0 for none. ``rounds``: how many at most, None to
     have them chosen. ``rows``: how many records are written, None for as many as the model counts.
+    ``cells``: how many a model in cliques may keep, None for as many as are usual.
     """
 
     word = "adaptive"
@@ -153,10 +158,12 @@ class AdaptiveTask(AskedTask):
     bars: Fraction
     rounds: int | None = None
     rows: int | None = None
+    cells: int | None = None
 
     @cached_property
     def fingerprint(self) -> str:
-        return canonical_digest("adaptive", self.workload.fingerprint, self.bars, self.rounds, self.rows)
+        more = () if self.cells is None else (self.cells,)
+        return canonical_digest("adaptive", self.workload.fingerprint, self.bars, self.rounds, self.rows, *more)
 
 
 @final

@@ -129,3 +129,17 @@ def test_an_exported_page_is_one_text_of_json_and_of_one_policy(policies):
     assert listed["export"] == "checklist" and "☒" in listed["text"]
     both = run(policy, policy, "--diff", "--export", "checklist")
     assert both.exit_code == 2 and "leave --diff out" in both.output
+
+
+@pytest.mark.long
+def test_what_if_is_a_page_of_a_policy_alone(clinic, policies, tmp_path):
+    target = tmp_path / "what-if.html"
+    made = run(clinic[0], "--what-if", "-o", target, "--format", "json")
+    assert made.exit_code == 0 and json.loads(made.stdout) == {"file": str(target)}
+    assert 'id="model"' in target.read_text(encoding="utf-8")
+    other = tmp_path / "b"
+    for words in ([clinic[0]], [*clinic, "-o", other], [clinic[0], "--spend", "1", "-o", other]):
+        refused = run(*words, "--what-if")
+        assert refused.exit_code == 2 and "name only the policy" in " ".join(refused.output.replace("│", " ").split())
+    cities = run(policies / "us-cities" / "policy.yaml", "--what-if", "-o", other)
+    assert cities.exit_code == 1 and "too many values" in cities.output and not other.exists()

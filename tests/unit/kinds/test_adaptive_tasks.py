@@ -14,12 +14,13 @@ from reference.json_schema import is_valid
 from typer.testing import CliRunner
 
 import dxgeom as dx
+from dxgeom.audit.transcript_audit import audit_release
 from dxgeom.cli.main import app
 from dxgeom.engines.counted_tables import TableCounts
 from dxgeom.engines.histogram import histogram_of_table
-from dxgeom.mechanisms.synthetic.adaptive_answer import spread_evenly
 from dxgeom.mechanisms.synthetic.on_histograms import AdaptiveOnHistogram, tables_of
 from dxgeom.mechanisms.synthetic.synthetic import whole_counts
+from dxgeom.mechanisms.synthetic.table_model import spread_evenly
 from dxgeom.numeric.json_text import compact_json
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.plan_files import differences, release_schema
@@ -236,7 +237,7 @@ def test_records_are_those_of_the_model_and_read_back(tmp_path, monkeypatch):
 def test_records_come_in_parts_of_any_number(monkeypatch):
     _, release = released(policy_of(), rows=1000)
     whole = release["few"].record_columns
-    monkeypatch.setattr("dxgeom.planner.tasks.adaptive_answers._AT_ONCE", 77)
+    monkeypatch.setattr("dxgeom.planner.tasks.adaptive_answers.AT_ONCE", 77)
     parts = list(release["few"].record_batches)
     assert len(parts) == 13
     assert {title: [cell for part in parts for cell in part[title]] for title in whole} == whole
@@ -292,3 +293,70 @@ def test_people_in_shares_and_unprotected_columns_are_refused_when_it_is_planned
         dx.UnsupportedCombination, match="task 'adaptive 1': no rule protects what is told apart of 'b'"
     ):
         dx.plan(policy.compile(), asked)
+
+
+WIDE = {f"a{place:02}": [f"v{value}" for value in range(4)] for place in range(14)}
+
+
+def wide(privacy="concentrated", presence=False, more=(), **said):
+    """Fourteen attributes of four values: more kinds of records than are ever listed."""
+    rules = [{"change": list(WIDE), "epsilon": 1}, *([{"presence": "true", "epsilon": 1}] if presence else [])]
+    policy = {"policy": "wide", "universe": {"attributes": WIDE}, "budget": "20", "rules": rules}
+    policy = dx.Policy.from_dict(policy | ({"privacy": "concentrated"} if privacy == "concentrated" else {}))
+    pairs = {"marginals": [["a00", "a01"], ["a01", "a02"], ["a00", "a02"], ["a05", "a06"]]}
+    body = {"workload": [pairs, {"marginal": ["a03", "a04"]}, {"marginals": [[one] for one in WIDE]}], **said}
+    tasks = dx.queries_from_dict({"tasks": [{"name": "few", "adaptive": body}, *more]}, policy)
+    return policy, tasks
+
+
+def rows_of(path):
+    codes = np.random.default_rng(1).integers(0, 4, 200)
+    lines = [",".join(f"v{(code + place) % 4}" for place in range(14)) for code in codes.tolist()]
+    path.write_text("\n".join([",".join(WIDE), *lines]) + "\n")
+    return codes
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+@pytest.mark.parametrize("presence", [False, True])
+def test_a_universe_that_no_histogram_has_room_for_is_answered_in_cliques(privacy, presence, tmp_path):
+    policy, tasks = wide(privacy, presence, rounds=5, rows=300)
+    plan = dx.plan(policy.compile(), tasks)
+    assert "leaves the model's cliques at 1,000,000 numbers or fewer, about 40" in plan.statements(8)[0][0]
+    dx.save_plan(plan, tmp_path / "p.json", policy=policy, spend=8)
+    codes = rows_of(tmp_path / "rows.csv")
+    release = dx.load_plan(tmp_path / "p.json").release(
+        tmp_path / "rows.csv", ledger=tmp_path / "l.db", spend=8, id="once", insecure_test_seed=1
+    )
+    few = release["few"]
+    assert release.answer.answers[0].answer.model.laid_out is False
+    truth = np.bincount(codes * 4 + (codes + 1) % 4, minlength=16)
+    low, high = few.answer.intervals()[0]
+    assert np.mean((low <= truth) & (truth <= high)) > 0.8
+    first, second = audit_release(plan, tmp_path / "l.db", 1).checked
+    assert "all were paid for" in first
+    assert "not gone through one by one" in second
+    for name in ("r.csv", "r.parquet"):
+        run("ledger", "show", tmp_path / "l.db", "--entry", 1, "--output", tmp_path / name)
+    written = pq.read_table(tmp_path / "r.parquet").to_pydict()
+    assert list(written) == list(WIDE)
+    assert len(written["a00"]) == 300
+    own = few.answer.whole_tables(300)[0]
+    pairs = zip(written["a00"], written["a01"], strict=True)
+    assert np.array_equal(np.bincount([4 * int(a[1]) + int(b[1]) for a, b in pairs], minlength=16), own)
+    loaded = dx.load_plan(tmp_path / "p.json")
+    again = loaded.release(tmp_path / "rows.csv", ledger=tmp_path / "l.db", spend=8, id="once")
+    assert again.repeated
+    assert again["few"].records_differ_by == few.records_differ_by
+
+
+def test_beside_other_tasks_such_a_universe_is_refused_and_room_is_stated_in_words():
+    for more in ({"adaptive": {"workload": [{"marginal": "a01"}]}}, {"queries": [{"count": "a00 == 'v1'"}]}):
+        with pytest.raises(dx.QueryError, match=r"tables of its own|every possible record"):
+            wide(more=[{"name": "other", **more}])
+    policy, tasks = wide(cells=60)
+    assert dx.plan(policy.compile(), tasks).parts[0].decided.cells_in_cliques == 60
+    assert tasks.parts[0].question.fingerprint != wide()[1].parts[0].question.fingerprint
+    policy, tasks = wide(cells=55)
+    with pytest.raises(dx.errors.TooLarge, match="lies between 56 and"):
+        dx.plan(policy.compile(), tasks)

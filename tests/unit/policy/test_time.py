@@ -310,7 +310,8 @@ def test_any_bounds_every_change_of_so_many_days_in_a_row(privacy):
         [absent, *(universe.index({"ward": w, "kind": k, "loaded": label}) for w in "ab" for k in "xyz")]
         for label in universe.attribute("loaded").labels
     ]
-    far = [float(made.metric.distance(np.array(codes)[:, None], np.array(codes)[None]).max()) for codes in of_day]
+    metric = made.compile().metric
+    far = [float(metric.distance(np.array(codes)[:, None], np.array(codes)[None]).max()) for codes in of_day]
     windows_of = [({k, k + 1}, 1.0) for k in range(days - 1)] + [({*range(days)}, 1.8)]
     for changed in itertools.chain.from_iterable(itertools.combinations(range(days), n) for n in range(1, days + 1)):
         covers = itertools.chain.from_iterable(itertools.combinations(windows_of, n) for n in range(4))
@@ -329,16 +330,19 @@ def test_any_is_told_with_its_odds_everywhere():
     assert "whatever somebody does within any 3 days in a row, one record a day at most" in rule.sentence
     spans = {one.periods: one.distance for one in review.time.spans}
     assert {*spans} == {1, 3, 7, 14}
-    assert spans[3] == Fraction(3, 2)
-    assert any("(presence: epsilon 1) never binds" in one for one in review.warnings)
+    apart = [float(spans[days]) for days in (1, 3, 7, 14)]
+    assert apart == pytest.approx([1, 1.5, 4, 7.5])  # two windows and a day, or one more window
+    assert not any("never binds" in one for one in review.warnings)
     assert parse_policy(made.to_yaml()).fingerprint == made.fingerprint
 
 
 def test_a_life_has_one_record_of_all_days_before_the_window_and_says_so():
     """Answers may count what was before, of which somebody may have years: more records are more than was stated."""
     made = windows({"any": "life", "epsilon": "1.8"})
-    one, ends = float(made.metric.distance(0, made.universe.absent)), len(made.time.ids) + 2
+    one, ends = float(made.compile().distance(0, made.universe.absent)), len(made.time.ids) + 2
     assert one * ends == pytest.approx(1.8)
+    assert float(made.metric.distance(0, made.universe.absent)) == 1.0
+    assert made.compile().over_periods.spans == ((ends, Fraction(9, 5)),)
     text = "\n".join(made.review().lines())
     of_all = "one record a day, one of all days before and one of all days after the window,"
     assert f"whatever somebody does in a life, {of_all} at most, is revealed" in text
@@ -348,11 +352,11 @@ def test_a_life_has_one_record_of_all_days_before_the_window_and_says_so():
 
 @pytest.mark.long
 def test_any_is_told_on_a_screen_and_in_paths():
-    made = windows({"any": "3 days", "epsilon": "1.5"})
+    made = windows({"any": "3 days", "epsilon": "0.75"})
     assert "anything within any 3 days in a row" in str(made)
     path = made.explain({"ward": "a", "kind": "x"}, {"ward": "b", "kind": "y"})
-    assert path.distance == Fraction(1, 2)
-    assert path.hops[0].rule == "any 3 days: epsilon 1.5"
+    assert path.distance == Fraction(3, 4)
+    assert path.hops[0].rule == "any 3 days: epsilon 0.75"
 
 
 def test_a_wider_rule_that_never_binds_changes_nothing():
@@ -392,3 +396,18 @@ def test_a_rule_about_presence_that_is_written_wrongly_is_not_said_to_lack(rule)
             }
         )
     assert "DX191" not in str(found.value)
+
+
+def test_a_promise_of_several_days_is_no_promise_of_a_part_of_it_each_day():
+    """Noise for the former may tell more of a day, so the two keep accounts of their own; pure privacy knows no such
+    noise, and its fingerprints are those of the parts."""
+    parts = windows({"presence": True, "epsilon": "0.5"}, {"change": ["ward", "kind"], "epsilon": "0.5"})
+    whole = windows({"any": "3 days", "epsilon": "1.5"})
+    assert parts.fingerprint != whole.fingerprint
+    assert parts.meaning != whole.meaning
+    assert parts.compile().over_periods is None
+    longer = windows({"any": "4 days", "epsilon": "1.5"})
+    assert len({one.meaning for one in (whole, longer)}) == len({one.fingerprint for one in (whole, longer)}) == 2
+    pure = windows({"any": "3 days", "epsilon": "1.5"}, privacy="pure")
+    assert pure.compile().over_periods is None
+    assert float(pure.metric.distance(0, pure.universe.absent)) == 0.5

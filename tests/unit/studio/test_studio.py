@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -209,6 +210,51 @@ def test_what_another_program_wrote_is_not_overwritten(clinic):
     with pytest.raises(UnsupportedCombination, match="not overwritten"):
         clinic.ask("save", {"revision": clinic.revision})
     assert clinic.path.read_text() == "policy: other\n"
+
+
+def test_what_is_saved_keeps_its_link_and_who_may_read_it_and_leaves_nothing_beside(tmp_path):
+    real = copy_of(tmp_path)
+    real.chmod(0o640)
+    (tmp_path / "link.yaml").symlink_to(real)
+    studio = Studio(tmp_path / "link.yaml")
+    beside = {path.name for path in real.parent.iterdir()}
+    text = edited(studio, state_of(studio)["text"] + "# ä\n")["text"]
+    assert studio.ask("save", {"revision": studio.revision})["saved"]
+    assert (tmp_path / "link.yaml").is_symlink() and real.read_text(encoding="utf-8") == text
+    assert real.stat().st_mode & 0o777 == 0o640 and {path.name for path in real.parent.iterdir()} == beside
+
+
+def test_a_save_that_fails_leaves_the_file_as_it_was(clinic, monkeypatch):
+    before = {path.name: path.read_bytes() for path in clinic.path.parent.iterdir()}
+    moved(clinic, "rules/0/epsilon", "0.25")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(DataError, match="No space left"):
+        clinic.ask("save", {"revision": clinic.revision})
+    assert not clinic.saved
+    assert {path.name: path.read_bytes() for path in clinic.path.parent.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("edit", {"revision": 0, "text": "# \ud800"}),
+        ("answers", {"share": "1e-999999999"}),
+        ("answers", {"share": "1/0"}),
+        ("price", {"name": "x", "wanted": 10**400}),
+        ("price", {"name": "x", "wanted": float("nan")}),
+    ],
+)
+def test_what_would_take_for_ever_or_cannot_be_written_is_refused_at_once(tmp_path, question, asked):
+    path = copy_of(tmp_path)
+    studio = Studio(path, path.parent / "queries.yaml")
+    studio.answers._made = (studio.draft.policy, SimpleNamespace(answers_a_list=False))
+    with pytest.raises(UnsupportedCombination):
+        studio.ask(question, asked)
+    assert studio.revision == 0 and studio.saved
 
 
 def test_a_window_that_is_behind_changes_nothing(clinic):

@@ -88,3 +88,25 @@ def test_what_stops_cannot_be_signed(studio):
     studio.ask("save", {"revision": studio.revision})
     with pytest.raises(UnsupportedCombination, match="cannot be signed"):
         studio.ask("decisions", {})
+
+
+def test_what_another_program_wrote_meanwhile_is_not_signed_by_what_is_shown(studio):
+    found = studio.ask("decisions", {})
+    assert "/" not in json.loads(studio.ask("sign", all_of(found))["text"])["file"]
+    studio.path.write_text(studio.path.read_text().replace("epsilon: 0.1", "epsilon: 0.2"))
+    with pytest.raises(UnsupportedCombination, match="another program"):
+        studio.ask("sign", all_of(found))
+
+
+def test_a_data_file_that_changed_meanwhile_counts_too(tmp_path):
+    path = tmp_path / "policy.yaml"
+    rule = "{change: a, secrets: {edges: ways.csv}, epsilon: 1}"
+    path.write_text(f"policy: p\nuniverse: {{attributes: {{a: [x, y, z]}}}}\nrules: [{rule}]\n")
+    ways = tmp_path / "ways.csv"
+    ways.write_text("from,to\nx,y\ny,z\n")
+    studio = Studio(path)
+    assert studio.draft.mistakes == ()
+    found = studio.ask("decisions", {})
+    ways.write_text("from,to\nx,y\nx,z\n")
+    with pytest.raises(UnsupportedCombination, match="a file that it names"):
+        studio.ask("sign", all_of(found))

@@ -5,11 +5,20 @@ from __future__ import annotations
 import http.client
 import json
 import shutil
+import socket
+import stat
+import struct
 import threading
+import webbrowser
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 from reference.project import POLICIES
 
+from dxgeom.cli.studio import studio
 from dxgeom.studio.server import PAGES, TOKEN, StudioServer
 from dxgeom.studio.session import Studio
 
@@ -67,6 +76,8 @@ def test_a_question_with_all_that_it_needs_is_answered(server):
         {"Origin": "null"},
         {"Origin": "https://127.0.0.1:{port}"},
         {"Origin": None},
+        {"Origin": "http://localhost:{port}"},
+        {"Host": "localhost:{port}"},
     ],
 )
 def test_whoever_lacks_something_is_told_nothing(server, headers):
@@ -108,9 +119,93 @@ def test_a_form_cannot_ask(server):
     assert asked(server, "POST", "/ask/state", {}, **{"Content-Type": "text/plain"})[0] == 400
 
 
-@pytest.mark.parametrize("length", ["99999999999", "-1", "x", None])
+@pytest.mark.parametrize("length", ["99999999999", "9" * 5000, "4194305", "-1", "+2", "x", "", None])
 def test_a_question_has_a_length_and_an_end(server, length):
     assert asked(server, "POST", "/ask/state", {}, **{"Content-Length": length})[0] == 413
+
+
+def exchanged(server, *lines, rest=b""):
+    """All that comes back for bytes as they stand."""
+    host = f"127.0.0.1:{server.server_port}"
+    head = "\r\n".join([*lines, "", ""]).format(host=host, secret=SECRET).encode()
+    with socket.create_connection(server.server_address, timeout=20) as connection:
+        connection.sendall(head + rest)
+        connection.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+QUESTION = (
+    "POST /ask/state HTTP/1.1",
+    "Host: {host}",
+    "Origin: http://{host}",
+    f"{TOKEN}: {{secret}}",
+    "Content-Type: application/json",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (("GET / HTTP/1.1", "Host: {host}", "Content-Length: 5"), b"400"),
+        (("GET / HTTP/1.1", "Host: {host}", "Transfer-Encoding: chunked"), b"400"),
+        ((*QUESTION, "Content-Length: 2", "Transfer-Encoding: chunked"), b"413"),
+        ((*QUESTION, "Content-Length: 2", "Content-Length: 2"), b"413"),
+        ((*QUESTION, "Host: evil.example", "Content-Length: 2"), b"403"),
+        ((*QUESTION, "Origin: http://evil.example", "Content-Length: 2"), b"403"),
+        (("PUT /ask/state HTTP/1.1", "Host: {host}", "Content-Length: 2"), b"501"),
+    ],
+)
+def test_what_follows_a_request_is_never_taken_for_the_next(server, lines, status):
+    hidden = "\r\n".join([*QUESTION, "Content-Length: 2", "", "{{}}"]).format(
+        host=f"127.0.0.1:{server.server_port}", secret=SECRET
+    )
+    found = exchanged(server, *lines, rest=hidden.encode())
+    assert found.count(b"HTTP/1.1 ") == 1 and found.split()[1] == status and b"clinic" not in found
+
+
+def test_two_questions_on_one_connection_are_two(server):
+    body = b"{}"
+    one = "\r\n".join([*QUESTION, "Content-Length: 2", "", "{{}}"]).format(
+        host=f"127.0.0.1:{server.server_port}", secret=SECRET
+    )
+    assert exchanged(server, *QUESTION, "Content-Length: 2", rest=body + one.encode()).count(b" 200 OK") == 2
+
+
+def test_what_fails_by_a_mistake_of_ours_is_answered_without_its_content(server, monkeypatch, capfd):
+    def fails(asked):
+        raise ZeroDivisionError("clinic")
+
+    monkeypatch.setattr(server.studio, "questions", {"fails": fails})
+    status, _, content = asked(server, "POST", "/ask/fails", {})
+    assert status == 500 and b"ZeroDivisionError" in content and b"clinic" not in content
+    assert capfd.readouterr().err == ""
+
+
+def test_who_breaks_off_is_not_told_of_on_the_terminal(server, capfd):
+    for _ in range(3):
+        connection = socket.create_connection(server.server_address, timeout=20)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(b"POST /ask/state HTTP/1.1\r\nHost: x")
+        connection.close()  # at once, with a reset
+    assert asked(server, "POST", "/ask/state", {})[0] == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_who_opens_too_many_connections_keeps_nobody_out_for_long(server):
+    before = threading.active_count()
+    idle = [socket.create_connection(server.server_address, timeout=20) for _ in range(70)]
+    try:
+        assert idle[-1].recv(1) == b"" and threading.active_count() - before <= 64
+    finally:
+        for one in idle:
+            one.close()
+    for _ in range(200):
+        with suppress(OSError, http.client.HTTPException):
+            if asked(server, "POST", "/ask/state", {})[0] == 200:
+                break
+        threading.Event().wait(0.01)
+    else:
+        raise AssertionError("nobody is answered any more")
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "HEAD"])
@@ -127,3 +222,26 @@ def test_it_listens_on_this_computer_only(server):
     assert server.server_address[0] == "127.0.0.1"
     assert server.address == f"http://127.0.0.1:{server.server_port}/#{SECRET}"
     assert len(StudioServer.__init__.__defaults__) == 2
+
+
+def test_the_token_is_not_among_the_words_of_any_program(tmp_path, monkeypatch, capsys):
+    opened = []
+
+    def browser(address):
+        assert address.startswith("file:") and "#" not in address
+        way = Path(url2pathname(urlsplit(address).path))
+        assert stat.S_IMODE(way.parent.stat().st_mode) == 0o700
+        opened.append((address, way, way.read_text()))
+
+    def ends(server, poll_interval=0.5):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(webbrowser, "open", browser)
+    monkeypatch.setattr(StudioServer, "serve_forever", ends)
+    folder = shutil.copytree(POLICIES / "clinic", tmp_path / "clinic")
+    studio(folder / "policy.yaml", port=0, browser=True)
+    shown = capsys.readouterr().out.split()[2]
+    ((address, way, text),) = opened
+    assert shown.split("#")[1] not in address and f"url={shown}" in text and not way.exists()
+    studio(folder / "policy.yaml", port=0, browser=False)
+    assert len(opened) == 1

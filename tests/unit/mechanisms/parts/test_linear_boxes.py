@@ -13,8 +13,9 @@ import pytest
 from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
+from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.parts.box_candidates import counted_boxes, in_answers
+from dxgeom.mechanisms.parts.box_candidates import in_answers
 from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism
 from dxgeom.mechanisms.parts.box_scales import BoxQuestion, best_scales, promised_of
 from dxgeom.mechanisms.parts.factors import Path, Tree

@@ -15,8 +15,8 @@ from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.parts.box_candidates import counted_boxes
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.comparing.comparison import CandidateComparison

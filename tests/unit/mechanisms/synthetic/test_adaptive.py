@@ -20,7 +20,7 @@ import dxgeom as dx
 from dxgeom.engines.counted_tables import TableCounts
 from dxgeom.errors import CertificateRefused, DataError, TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.synthetic import adaptive as adaptive_file
-from dxgeom.mechanisms.synthetic import vector_account
+from dxgeom.mechanisms.synthetic import table_model, vector_account
 from dxgeom.mechanisms.synthetic.adaptive import AdaptiveMechanism, adaptive_tables
 from dxgeom.mechanisms.synthetic.adaptive_answer import FINENESS
 from dxgeom.mechanisms.synthetic.table_model import TableModel
@@ -320,6 +320,59 @@ def neighbours(metric):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("name", ["concentrated, presence", "pure"])
+def test_whole_transcripts_tell_no_more_where_the_model_is_in_cliques(name, monkeypatch):
+    """As below."""
+    monkeypatch.setattr(table_model, "MOST_CELLS", 1)
+    mechanism = made(POLICIES[name], rounds=2, bars=0, cells=8)
+    assert mechanism.in_cliques
+    assert 0.3 < most_told(mechanism, Fraction(2)) <= 1 + SLACK
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_model_in_cliques_pays_and_answers_as_a_histogram_does(name, monkeypatch):
+    """Where there is room for all: the same steps by the same bits, and answers up to where searches end."""
+    found = []
+    for most in (10**7, 1):
+        monkeypatch.setattr(table_model, "MOST_CELLS", most)
+        mechanism = made(POLICIES[name], rounds=4)
+        assert mechanism.in_cliques == (most == 1)
+        found.append(mechanism.draw(counts_of(mechanism, [40, 3, 2, 30]), Fraction(9), InsecureSeededRandomness(3)))
+        assert mechanism.decode_answer(mechanism.encode_answer(found[-1])).tables[0] == pytest.approx(
+            found[-1].tables[0]
+        )
+    one, other = found
+    assert [step.axes for step in one.transcript] == [step.axes for step in other.transcript]
+    assert paid(mechanism, one.transcript) == paid(mechanism, other.transcript)
+    assert np.allclose(one.tables[0], other.tables[0], atol=0.1)
+    assert other.whole_tables(75)[0].sum() == 75
+    with pytest.raises(TooLarge):
+        other.whole_histogram()
+
+
+def test_only_tables_that_leave_the_cliques_small_are_selected(monkeypatch):
+    """Of four attributes of four values: 40 cells are each alone and two pairs that share nothing, or a pair."""
+    monkeypatch.setattr(table_model, "MOST_CELLS", 1)
+    attributes = {name: list("pqrs") for name in "abcd"}
+    rules = [{"change": name, "epsilon": "1"} for name in "abcd"]
+    policy = dx.Policy.from_dict({"policy": "p", "universe": {"attributes": attributes}, "budget": "9", "rules": rules})
+    queries = MarginalQueries.of(policy.universe, ways=2)
+    mechanism = adaptive_tables(policy.compile(), queries, cells=40, bars=0, rounds=3)
+    records = np.random.default_rng(1).integers(0, 4, 300)
+    cells = tuple(np.bincount(5 * records, minlength=16).astype(np.int64) for _ in queries.attribute_sets)
+    answer = mechanism.draw(TableCounts(cells, 300), Fraction(9), InsecureSeededRandomness(1))
+    forest = answer.model.layout.forest
+    assert forest.cells <= 40
+    pairs = {step.axes for step in answer.transcript if len(step.axes) == 2}
+    assert 0 < len(pairs) <= 2
+    for wrong in (15, 10**9):
+        with pytest.raises(TooLarge, match="'cells', how many numbers these keep, lies between 16 and"):
+            adaptive_tables(policy.compile(), queries, cells=wrong)
+    other = adaptive_tables(policy.compile(), queries, cells=41, bars=0, rounds=3)
+    assert other.fingerprint != mechanism.fingerprint
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", POLICIES)
 def test_whole_transcripts_tell_no_more_than_is_promised(name):
     """Two rounds after each attribute alone: every pick, every noise; models by a public function of few values."""
@@ -463,7 +516,7 @@ def test_a_model_that_a_search_left_nowhere_moves_no_score_by_more(monkeypatch):
         rounds = adaptive_file._Rounds(
             mechanism, counts_of(mechanism, histogram), Fraction(1), InsecureSeededRandomness(1)
         )
-        leads.append([rounds._lead(axes, 0.0) for axes in mechanism.candidates])
+        leads.append([rounds._lead(axes, nowhere[: mechanism.cells(axes)], 0.0) for axes in mechanism.candidates])
     assert np.abs(np.subtract(*leads)).max() <= 2 * FINENESS
 
 
@@ -520,7 +573,7 @@ def test_what_a_table_counts_weighs_its_candidates_and_errors_are_refused():
     queries = MarginalQueries.of(policy.universe, groups, importance=[Fraction(1, 2), 3])
     mechanism = adaptive_tables(policy.compile(), queries)
     assert dict(mechanism.weights) == {(0,): Fraction(1, 2), (1,): 3}
-    pick = mechanism.pick(dict.fromkeys(mechanism.limits, Fraction(1)))
+    pick = mechanism.pick(dict.fromkeys(mechanism.limits, Fraction(1)), mechanism.candidates)
     assert pick.multipliers[0] == pick.multipliers[1] // 6
     with pytest.raises(UnsupportedCombination, match="leave 'errors' out"):
         adaptive_tables(policy.compile(), MarginalQueries.of(policy.universe, groups, errors=[2, None]))

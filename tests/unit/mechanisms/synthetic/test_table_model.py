@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dxgeom.errors import TooLarge
-from dxgeom.mechanisms.synthetic.table_model import SOFTENING, MeasuredTable, fitted
+from dxgeom.mechanisms.synthetic.table_model import SOFTENING, MeasuredTable, TableModel, fitted
 
 SHAPE = (3, 2, 4)
 
@@ -74,7 +74,7 @@ def test_it_begins_where_it_is_told_and_tables_agree():
 
 def test_a_histogram_of_too_many_cells_is_refused():
     with pytest.raises(TooLarge, match="cells"):
-        fitted((10_000, 10_000), [], 1.0, 1)
+        _ = TableModel((10_000, 10_000), {}, 1.0).distribution
 
 
 @pytest.mark.needs("mbi")
