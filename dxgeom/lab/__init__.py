@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         planar_laplace as planar_laplace,
         planar_usefulness as planar_usefulness,
     )
+    from dxgeom.lab.product_space import joined_values as joined_values, neighbouring_points as neighbouring_points
     from dxgeom.lab.statistic_pictures import adjacent_outputs_picture as adjacent_outputs_picture
     from dxgeom.lab.statistic_release import (
         CornerStructure as CornerStructure,

@@ -7,6 +7,7 @@ nodes, up to renaming them: a whole universe of datasets, small enough to look a
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -34,17 +35,16 @@ UNREACHABLE = 1 << 40
 _LARGEST = 1 << 31
 
 
-@final
 @dataclass(frozen=True, eq=False)
-class DatasetSpace:
-    """Datasets 0..N−1 joined by edges of integer length, and the exact value of one query on each.
+class ValuedDatasets(ABC):
+    """Datasets 0..N−1 joined by edges of integer length, and the value of one query on each, in a space of values.
 
     The distance of two datasets is the shortest path; real lengths are given as multiples of a common unit.
     ``first``, ``second``, ``lengths`` (E,): the edges, neighbours in the sense of privacy. ``named``: the nats of a
     unit of length that a policy states, and the policy's fingerprint, which the metric of that rate has then.
     """
 
-    values: tuple[Fraction, ...] = field(repr=False)
+    values: tuple[Any, ...] = field(repr=False)
     first: NDArray[np.int64] = field(repr=False)
     second: NDArray[np.int64] = field(repr=False)
     lengths: NDArray[np.int64] = field(repr=False)
@@ -56,42 +56,47 @@ class DatasetSpace:
             raise DxgeomError("each edge has two ends and a length")
         if ends.size and not (ends.min() >= 0 and ends.max() < self.size and self.lengths.min() >= 1):
             raise DxgeomError("edges join datasets of the space, and their lengths are integers of at least 1")
-        if int(self.lengths.sum()) >= _LARGEST or max(map(abs, self.integers), default=0) >= _LARGEST:
+        if int(self.lengths.sum()) >= _LARGEST or self.largest >= _LARGEST:
             raise TooLarge("lengths and values, over their common denominator, stay below 2**31")
+
+    @property
+    @abstractmethod
+    def unit(self) -> Fraction:
+        """Distances of values are multiples of it."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> int:
+        """No distance of two values is above twice this, in ``unit``."""
+
+    @property
+    @abstractmethod
+    def range(self) -> tuple[Any, ...]:
+        """The values that may be answered, R of them; public. Every dataset's value is one."""
+
+    @property
+    @abstractmethod
+    def places(self) -> NDArray[np.int64]:
+        """(N,): where each dataset's value is in ``range``."""
+
+    @property
+    @abstractmethod
+    def misses(self) -> NDArray[np.int64]:
+        """(N, R): how far each answer is from the dataset's value, in ``unit``; *exact*, and a metric of values."""
 
     @property
     def size(self) -> int:
         """The number N of datasets."""
         return len(self.values)
 
-    @cached_property
-    def unit(self) -> Fraction:
-        """The largest number of which all values are multiples with a common denominator."""
-        return Fraction(1, lcm(*(value.denominator for value in self.values)))
-
-    @cached_property
-    def integers(self) -> tuple[int, ...]:
-        """The values in ``unit``."""
-        return tuple(int(value / self.unit) for value in self.values)
-
-    @cached_property
-    def answers(self) -> NDArray[np.int64]:
-        """(R,): the distinct values in ``unit``, increasing. They are public: the query's range."""
-        return np.unique(np.array(self.integers, dtype=np.int64))
-
     @property
-    def range(self) -> tuple[Fraction, ...]:
-        """The distinct values themselves."""
-        return tuple(int(answer) * self.unit for answer in self.answers)
-
-    @cached_property
-    def misses(self) -> NDArray[np.int64]:
-        """(N, R): |r − f(x)| in ``unit``."""
-        return np.asarray(np.abs(self.answers[None, :] - np.array(self.integers, dtype=np.int64)[:, None]))
+    def changes(self) -> NDArray[np.int64]:
+        """(E,): how far apart the values of neighbours are, in ``unit``; *exact*."""
+        return np.asarray(self.misses[self.first, self.places[self.second]])
 
     @property
     def losses(self) -> tuple[tuple[Fraction, ...], ...]:
-        """(N, R): |r − f(x)|, exact."""
+        """(N, R): the distances of answers from values, exact."""
         return tuple(tuple(miss * self.unit for miss in row) for row in self.misses.tolist())
 
     @cached_property
@@ -111,6 +116,47 @@ class DatasetSpace:
         for part in (self.first, self.second, self.lengths):
             digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
         return verify(graph, title=title, fingerprint=digest.hexdigest(), budget=budget)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DatasetSpace(ValuedDatasets):
+    """Datasets with a number each, at the distances of numbers."""
+
+    values: tuple[Fraction, ...] = field(repr=False)
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """The largest number of which all values are multiples with a common denominator."""
+        return Fraction(1, lcm(*(value.denominator for value in self.values)))
+
+    @property
+    def largest(self) -> int:
+        return max(map(abs, self.integers), default=0)
+
+    @cached_property
+    def integers(self) -> tuple[int, ...]:
+        """The values in ``unit``."""
+        return tuple(int(value / self.unit) for value in self.values)
+
+    @cached_property
+    def answers(self) -> NDArray[np.int64]:
+        """(R,): the distinct values in ``unit``, increasing. They are public: the query's range."""
+        return np.unique(np.array(self.integers, dtype=np.int64))
+
+    @property
+    def range(self) -> tuple[Fraction, ...]:
+        """The distinct values themselves."""
+        return tuple(int(answer) * self.unit for answer in self.answers)
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        return np.searchsorted(self.answers, np.array(self.integers, dtype=np.int64))
+
+    @cached_property
+    def misses(self) -> NDArray[np.int64]:
+        """(N, R): |r − f(x)| in ``unit``."""
+        return np.asarray(np.abs(self.answers[None, :] - np.array(self.integers, dtype=np.int64)[:, None]))
 
 
 def neighbouring_datasets(

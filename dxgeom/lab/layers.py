@@ -17,21 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, DxgeomError, UnsupportedCombination
-from dxgeom.lab.dataset_space import UNREACHABLE, DatasetSpace
+from dxgeom.lab.dataset_space import UNREACHABLE, ValuedDatasets
 from dxgeom.lab.finite_mechanism import LAW_BITS, FiniteMechanism, Losses, Prior, PrivateTable, honouring, odds_below
 
 Layers = NDArray[np.int64]
 
 
-def global_sensitivity(space: DatasetSpace) -> Fraction:
-    """max |f(x) − f(y)| / length over the edges, in the space's unit; *exact*."""
-    values = space.integers
-    edges = zip(space.first.tolist(), space.second.tolist(), space.lengths.tolist(), strict=True)
-    return max((Fraction(abs(values[x] - values[y]), length) for x, y, length in edges), default=Fraction(0))
+def global_sensitivity(space: ValuedDatasets) -> Fraction:
+    """max d(f(x), f(y)) / length over the edges, d of values, in the space's unit; *exact*."""
+    edges = zip(space.changes.tolist(), space.lengths.tolist(), strict=True)
+    return max((Fraction(change, length) for change, length in edges), default=Fraction(0))
 
 
-def staircase_layers(space: DatasetSpace, offset: Fraction = Fraction(0)) -> Layers:
-    """L(x, r) = ⌈(|r − f(x)| − offset)/Δ⌉, at least 0, with Δ the global sensitivity; *exact*.
+def staircase_layers(space: ValuedDatasets, offset: Fraction = Fraction(0)) -> Layers:
+    """L(x, r) = ⌈(d(r, f(x)) − offset)/Δ⌉, at least 0, with Δ the global sensitivity; *exact*.
 
     Args: ``offset``: in the values' own unit, 0 ≤ offset < Δ.
     Source: Wu, Xia & He 2017, Theorem 1 and, with an offset, Example 9 after Geng & Viswanath 2016.
@@ -46,7 +45,7 @@ def staircase_layers(space: DatasetSpace, offset: Fraction = Fraction(0)) -> Lay
     return np.maximum(-(-above // scale), 0)
 
 
-def ladder_layers(space: DatasetSpace) -> Layers:
+def ladder_layers(space: ValuedDatasets) -> Layers:
     """Rung i reaches as far as Σ_{j<i} Δ_j(x), Δ_j(x) the largest local sensitivity within distance j of x.
 
     Guarantee: *exact*.
@@ -67,7 +66,7 @@ def ladder_layers(space: DatasetSpace) -> Layers:
     return layers
 
 
-def privacy_first_layers(space: DatasetSpace) -> Layers:
+def privacy_first_layers(space: ValuedDatasets) -> Layers:
     """L(x, r) = min {d(x, y) : f(y) = r}; *exact*.
 
     Source: Wu, Xia & He 2017, Theorem 2; for distances that are no integers the distance itself is the layer, because
@@ -76,8 +75,8 @@ def privacy_first_layers(space: DatasetSpace) -> Layers:
     return composed_layers(space, [Fraction(0)] * space.size)
 
 
-def composed_layers(space: DatasetSpace, widths: Sequence[Fraction]) -> Layers:
-    """L(x, r) = min {d(x, y) : |r − f(y)| ≤ widths[y]}; *exact*.
+def composed_layers(space: ValuedDatasets, widths: Sequence[Fraction]) -> Layers:
+    """L(x, r) = min {d(x, y) : d(r, f(y)) ≤ widths[y]}; *exact*.
 
     Source: Wu, Xia & He 2017, Theorem 3; corrected: what layer i takes away is all of the *ball* of radius i − 1. As
     printed, it is the shell only, so that an answer can lie on several layers.
@@ -90,20 +89,20 @@ def composed_layers(space: DatasetSpace, widths: Sequence[Fraction]) -> Layers:
     return _nearest(space.distances, np.array(reached, dtype=np.bool_))
 
 
-def utility_first_layers(space: DatasetSpace, widths: Sequence[int]) -> Layers:
+def utility_first_layers(space: ValuedDatasets, widths: Sequence[int]) -> Layers:
     """L(x, r) = min {S(x, f(y)) : r is the value of a dataset within widths[f(y)] of one with the value f(y)}.
 
     S is the staircase's layer; ``widths`` (R,): one for each value of the range, so that datasets of equal value look
     the same. Guarantee: *exact*.
     Source: Wu, Xia & He 2017, Theorem 4.
     """
-    if len(widths) != len(space.answers) or min(widths, default=0) < 0:
+    if len(widths) != len(space.range) or min(widths, default=0) < 0:
         raise DxgeomError("a width of at least 0 for each value of the range")
-    place = np.searchsorted(space.answers, np.array(space.integers))
+    place, count = space.places, len(space.range)
     within = space.distances <= np.array(widths)[place][:, None]
-    holds = (place[:, None] == np.arange(len(space.answers))).astype(np.float64)
+    holds = (place[:, None] == np.arange(count)).astype(np.float64)
     near = (within @ holds) > 0
-    pooled = np.array([np.any(near[place == value], axis=0) for value in range(len(space.answers))])
+    pooled = np.array([np.any(near[place == value], axis=0) for value in range(count)])
     return _nearest(staircase_layers(space), pooled)
 
 
@@ -124,16 +123,15 @@ def _nearest(distances: NDArray[np.int64], reached: NDArray[np.bool_]) -> Layers
     return np.stack(columns, axis=1)
 
 
-def _local_sensitivity(space: DatasetSpace) -> NDArray[np.int64]:
-    values = np.array(space.integers, dtype=np.int64)
-    steps = np.abs(values[space.first] - values[space.second])
+def _local_sensitivity(space: ValuedDatasets) -> NDArray[np.int64]:
+    steps = space.changes
     largest = np.zeros(space.size, dtype=np.int64)
     np.maximum.at(largest, space.first, steps)
     np.maximum.at(largest, space.second, steps)
     return largest
 
 
-def _over_edges(space: DatasetSpace, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _over_edges(space: ValuedDatasets, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """The largest number of each dataset and its neighbours."""
     grown = numbers.copy()
     np.maximum.at(grown, space.first, numbers[space.second])
@@ -163,7 +161,7 @@ def layered_law(layers: Layers, odds: Fraction) -> FiniteMechanism:
 
 
 def layered_table(
-    space: DatasetSpace, layers: Layers, rate: Fraction, name: str, spend: Fraction = Fraction(1)
+    space: ValuedDatasets, layers: Layers, rate: Fraction, name: str, spend: Fraction = Fraction(1)
 ) -> PrivateTable:
     """The mechanism of these layers that hides rate·d by its proof: with ε = rate/2.
 
@@ -177,7 +175,7 @@ def layered_table(
 
 
 def calibrated_table(
-    space: DatasetSpace,
+    space: ValuedDatasets,
     layers: Layers,
     rate: Fraction,
     name: str,
@@ -206,7 +204,7 @@ def calibrated_table(
 
 
 def tuned_composed_table(
-    space: DatasetSpace, rate: Fraction, widths: Iterable[Fraction], prior: Prior, losses: Losses
+    space: ValuedDatasets, rate: Fraction, widths: Iterable[Fraction], prior: Prior, losses: Losses
 ) -> PrivateTable:
     """Theorem 3 with one width for all datasets: of those offered, calibrated, the one of least expected loss.
 
@@ -221,7 +219,7 @@ def tuned_composed_table(
     return min(tables, key=lambda table: table.expected_loss(prior, losses))
 
 
-def _level(space: DatasetSpace, layers: Layers, epsilon: float) -> float:
+def _level(space: ValuedDatasets, layers: Layers, epsilon: float) -> float:
     """max |ln P(r | x)/P(r | y)|/length over the edges, in float64."""
     logs = _logarithms(layers, epsilon)
     apart = np.isinf(logs[space.first]) != np.isinf(logs[space.second])

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -58,7 +59,7 @@ def require_measured(sensitivity: Sensitivity, mixing: IntegerMixing) -> None:
     answers, widths = len(queries.names), [block.size for block in measured.blocks]
     fits = mixing.numerators.shape == (answers, sum(widths)) and len(mixing.divisors) == answers
     _require_made_of_noisy(fits and universe is not None and universe.listed is None)
-    _require_made_of_noisy(all(divisor > 0 for divisor in mixing.divisors))
+    _require_made_of_noisy(all(divisor.numerator > 0 for divisor in mixing.divisors))
     if universe is None:
         return
     if sensitivity.absent is not None:
@@ -152,8 +153,8 @@ def _kind_of(parts: Sequence[WeightTable], mixing: IntegerMixing) -> Any:
     for part in parts:
         largest = max(int(np.abs(part.weights).max(initial=0)), 1)
         for row in part.queries.tolist():
-            over = mixing.divisors[row] / steps
-            reach = max(reach, over.numerator * largest + over.denominator * entry * max(mixing.row_sums[row], 1))
+            above, below = _over_steps(mixing.divisors[row], steps)
+            reach = max(reach, above * largest + below * entry * max(mixing.row_sums[row], 1))
     return np.int64 if reach < FITS else object
 
 
@@ -173,11 +174,17 @@ def _left(table: WeightTable, mixing: IntegerMixing, made: Mapping[tuple[int, ..
             shape = [len(values[axis]) if axis in axes else 1 for axis in table.axes]
             of_noise = of_noise + part.reshape([len(part), *shape])
     steps = measured.steps_per_count
-    divisors = [mixing.divisors[row] / steps for row in table.queries.tolist()]
+    divisors = [_over_steps(mixing.divisors[row], steps) for row in table.queries.tolist()]
     along = (-1, *[1] * len(table.axes))
-    times = np.array([one.numerator for one in divisors], dtype=kind).reshape(along)
-    over = np.array([one.denominator for one in divisors], dtype=kind).reshape(along)
+    times = np.array([above for above, _ in divisors], dtype=kind).reshape(along)
+    over = np.array([below for _, below in divisors], dtype=kind).reshape(along)
     return np.asarray(times * weights.astype(kind) - over * of_noise)
+
+
+def _over_steps(divisor: Fraction, steps: int) -> tuple[int, int]:
+    """Numerator and denominator of the quotient, which as a Fraction takes far longer."""
+    common = math.gcd(divisor.numerator, steps)
+    return divisor.numerator // common, divisor.denominator * (steps // common)
 
 
 def _made(parts: Sequence[WeightTable], mixing: IntegerMixing, kind: Any) -> dict[tuple[int, ...], NDArray[Any]]:

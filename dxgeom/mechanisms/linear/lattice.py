@@ -105,17 +105,25 @@ def on_lattice(
     """
     low, high = queries.tables.extremes
     shifts = np.zeros(queries.count, dtype=np.int64)
-    for query, (unit, sensitivity) in enumerate(zip(queries.units, sensitivities, strict=True)):
-        sane = sensitivity == 0 or 1 / _LARGEST < sensitivity < _LARGEST
-        if not (sane and 1 / _LARGEST < unit < _LARGEST):
+    sane = all(1 / _LARGEST < unit < _LARGEST for unit in {*queries.units})
+    for query, sensitivity in enumerate(sensitivities.tolist()):
+        if not (sane and (sensitivity == 0 or 1 / _LARGEST < sensitivity < _LARGEST)):
             raise TooLarge("weights over distances leave the range of float64; rescale the query or the policy")
-        shifts[query] = _shift(int(high[query]) - int(low[query]), float(sensitivity))
+        shifts[query] = _shift(int(high[query]) - int(low[query]), sensitivity)
         if max(int(high[query]), -int(low[query])) << max(int(shifts[query]), 0) >= LARGEST_NUMERATOR:
             raise TooLarge("a query's weights are too fine next to its noise for 52-bit integers; round its weights")
     tables = queries.tables.changed(lambda table: _shifted(table.flat, shifts[table.queries]))
-    steps = (unit * Fraction(2) ** -int(shift) for unit, shift in zip(queries.units, shifts, strict=True))
-    errors = (error * unit for error, unit in zip(_largest_errors(queries, tables, shifts), queries.units, strict=True))
-    return LatticeQueries(queries.names, tables, tuple(steps), tuple(errors), queries.records, public)
+    steps = _steps(queries.units, shifts.tolist())
+    off = zip(_largest_errors(queries, tables, shifts), queries.units, strict=True)
+    errors = (error * unit if error else error for error, unit in off)
+    return LatticeQueries(queries.names, tables, steps, tuple(errors), queries.records, public)
+
+
+def _steps(units: Sequence[Fraction], shifts: Sequence[int]) -> tuple[Fraction, ...]:
+    """Each unit over two to its shift; of thousands of queries few are different."""
+    each = [*zip(units, shifts, strict=True)]
+    known = {(unit, shift): unit * Fraction(2) ** -shift for unit, shift in {*each}}
+    return tuple(known[one] for one in each)
 
 
 def _shift(extent: int, sensitivity: float) -> int:

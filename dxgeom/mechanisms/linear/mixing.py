@@ -348,11 +348,12 @@ class IntegerMixing(Closed):
     def __post_init__(self) -> None:
         object.__setattr__(self, "numerators", frozen_integers(self.numerators))
         formed = self.numerators.ndim == 2 and len(self.divisors) == len(self.numerators)
-        if not (formed and are_exact(self.divisors) and all(divisor > 0 for divisor in self.divisors)):
+        if not (formed and are_exact(self.divisors) and all(divisor.numerator > 0 for divisor in self.divisors)):
             raise CertificateRefused(
                 "answers take whole multiples of noise over positive whole numbers or Fractions, one each"
             )
-        object.__setattr__(self, "divisors", tuple(map(Fraction, self.divisors)))
+        exact = tuple(one if type(one) is Fraction else Fraction(one) for one in self.divisors)
+        object.__setattr__(self, "divisors", exact)
         _ = self.measured.blocks, self.measured.law  # worked out of what was proved, now
 
     @cached_property

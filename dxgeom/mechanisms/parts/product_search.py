@@ -17,7 +17,7 @@ from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import fmin_l_bfgs_b
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.parts.products import ProductQueries, ProductStrategy, StrategyFactor
@@ -80,8 +80,9 @@ def sought_products(
             raise TooLarge(
                 f"attribute {axis} has {own.shape[1]:,} kinds of values; at most {_MOST_KINDS:,} in products"
             )
+    roots_of = _Roots(queries, costs, effort)
     tables = np.arange(len(queries.kinds))
-    parts = [_fitted(queries, costs, part, effort, effort.last) for part in _split(queries, costs, tables, effort)]
+    parts = [_fitted(queries, costs, part, effort, effort.last) for part in _split(roots_of, tables)]
     roots = np.array([max(part.total, 1e-300) for part in parts]) ** (1 / 3)
     shares = [Fraction(math.floor(share * 2**40), 2**40) for share in (roots / roots.sum()).tolist()]
     product_of = np.zeros(len(queries.units), dtype=np.int64)
@@ -95,20 +96,18 @@ def sought_products(
     return made, product_of
 
 
-def _split(
-    queries: ProductQueries, costs: Floats, tables: NDArray[np.int64], effort: ProductEffort
-) -> Iterator[NDArray[np.int64]]:
+def _split(roots_of: _Roots, tables: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Tables of weights that share a product each: split for as long as that makes the total smaller."""
-    whole, best, pair = _root(queries, costs, tables, effort), math.inf, None
-    for one, other in _cuts(queries.kinds[tables]):
-        found = _root(queries, costs, tables[one], effort) + _root(queries, costs, tables[other], effort)
+    whole, best, pair = roots_of(tables), math.inf, None
+    for one, other in _cuts(roots_of.queries.kinds[tables]):
+        found = roots_of(tables[one]) + roots_of(tables[other])
         if found < best:
             best, pair = found, (tables[one], tables[other])
     if pair is None or best**3 > _WORTH * whole**3:
         yield tables
         return
     for part in pair:
-        yield from _split(queries, costs, part, effort)
+        yield from _split(roots_of, part)
 
 
 def _cuts(kinds: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
@@ -122,8 +121,22 @@ def _cuts(kinds: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.bool_], NDArray
                 yield few, ~few
 
 
-def _root(queries: ProductQueries, costs: Floats, tables: NDArray[np.int64], effort: ProductEffort) -> float:
-    return float(_fitted(queries, costs, tables, effort, effort.steps).total ** (1 / 3))
+@final
+@dataclass(frozen=True, eq=False)
+class _Roots:
+    """Cube roots of what tables of weights err by in one product, each found once."""
+
+    queries: ProductQueries
+    costs: Floats
+    effort: ProductEffort
+    _known: dict[bytes, float] = field(default_factory=dict)
+
+    def __call__(self, tables: NDArray[np.int64]) -> float:
+        key = tables.tobytes()
+        if key not in self._known:
+            found = _fitted(self.queries, self.costs, tables, self.effort, self.effort.steps)
+            self._known[key] = float(found.total ** (1 / 3))
+        return self._known[key]
 
 
 def _fitted(
@@ -180,11 +193,9 @@ def _best_sums(square: Floats, begun: Floats, steps: int) -> Floats:
         right = middle - theta.T @ (inner @ (theta @ middle))
         return value, (-2 * theta @ right + 2 * np.diag(middle) / columns).ravel()
 
-    bounds = [(0.0, None)] * begun.size
-    found = minimize(
-        loss, begun.ravel(), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "gtol": 1e-12}
-    )
-    return np.asarray(found.x.reshape(shape))
+    bounds = [(0.0, None)] * begun.size  # by its own function: what is around it takes a quarter of a short search
+    found, _, _ = fmin_l_bfgs_b(loss, begun.ravel(), bounds=bounds, maxiter=steps, pgtol=1e-12)
+    return np.asarray(found.reshape(shape))
 
 
 def _rounded(sums: Floats, kinds: NDArray[np.int64]) -> StrategyFactor:

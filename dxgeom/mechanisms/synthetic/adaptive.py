@@ -459,9 +459,11 @@ class _Rounds:
 
     def _selected(self, pick: _Pick, rest: Costs) -> Axes:
         """One of the candidates. Paid for before it is drawn; all but the counts is public."""
-        tables = self._model.tables(pick.candidates)
+        tables, own = self._model.tables(pick.candidates), self._of
+        spreads = {own.met(axes): axes for axes in pick.candidates}  # candidates of the same limits have the same noise
+        noise = {met: own.spread_for(axes, rest) for met, axes in spreads.items()}
         scores = [
-            self._lead(axes, table, self._expected(axes, self._of.spread_for(axes, rest))) * multiplier
+            self._lead(axes, table, self._expected(axes, noise[own.met(axes)])) * multiplier
             for axes, table, multiplier in zip(pick.candidates, tables, pick.multipliers, strict=True)
         ]
         self._account.pay(pick.costs)

@@ -2,12 +2,16 @@
 
 Logarithms of a clique's cells are made relative before they become numbers, at each value of what it shares with the
 one before it. So float64 has room for every chance given these, however small the chance of the value itself.
+
+Of two attributes that no clique holds together the tables are made all at once: what lies beyond a clique is
+independent of the rest, given what both share. So chances of all values beyond, given that, are columns of one matrix,
+and matrices are handed from clique to clique.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, final
@@ -91,10 +95,20 @@ class CliqueLayout(Closed):
                 cube *= before.reshape(*before.shape, *(1,) * (cube.ndim - before.ndim))
         return CliqueTables(self, tuple(logs), whole)
 
+    def home(self, axes: Axes) -> int | None:
+        """The smallest clique that holds these; looked up once."""
+        if axes not in self._homes:
+            self._homes[axes] = self.forest.holding(axes)
+        return self._homes[axes]
+
+    @cached_property
+    def _homes(self) -> dict[Axes, int | None]:
+        return {}
+
     def within(self, axes: Axes) -> _Place:
         """Where a table over rising axes is; worked out once."""
         if axes not in self._within:
-            clique = self.forest.holding(axes)
+            clique = self.home(axes)
             if clique is None:
                 raise AssertionError("the cliques were to hold these axes")
             order = tuple(axes.index(axis) for axis in self.axes[clique] if axis in axes)
@@ -125,10 +139,15 @@ class CliqueTables(Closed):
         """Of each set of rising axes its table, flat. Those within others of the same clique are summed from these."""
         found: dict[Axes, Table] = {}
         inside: dict[int, list[Axes]] = {}
+        homes = {axes: self.layout.home(axes) for axes in wanted}
+        pairs = [axes for axes, home in homes.items() if home is None and len(axes) == 2]
+        if len(pairs) > len(self.cubes):
+            found |= self._pairs(pairs)
         for axes in sorted(wanted, key=len, reverse=True):
-            home = self.layout.forest.holding(axes)
+            home = homes[axes]
             if home is None:
-                found[axes] = self._across(axes)
+                if axes not in found:
+                    found[axes] = self._across(axes)
                 continue
             known = inside.setdefault(home, [])
             outer = next((wide for wide in known if set(axes) <= set(wide)), None)
@@ -138,6 +157,10 @@ class CliqueTables(Closed):
             else:
                 found[axes] = summed(found[outer], outer, axes)
         return {axes: table.ravel() for axes, table in found.items()}
+
+    def _pairs(self, wanted: Sequence[Axes]) -> dict[Axes, Table]:
+        """Tables of pairs that no clique holds, all at once."""
+        return tables_of_pairs(self, wanted)
 
     def _across(self, axes: Axes) -> Table:
         """A table that no clique holds: that of each tree, which are independent."""
@@ -209,6 +232,118 @@ class CliqueTables(Closed):
                 for axis, own in zip(rest, np.unravel_index(within, layout.shape(rest)), strict=True):
                     codes[axis] = np.asarray(own, dtype=np.int64)
             yield codes
+
+
+class _Columns(NamedTuple):
+    """``given`` (cells of what is shared, columns): chances of values given each cell; ``axes`` (columns,): whose."""
+
+    given: Table
+    axes: NDArray[np.int64]
+
+
+def tables_of_pairs(model: CliqueTables, wanted: Collection[Axes]) -> dict[Axes, Table]:
+    """Of rising pairs, none of which a clique holds, the tables of chances.
+
+    Definition: first from the last clique to the first what lies beyond each, given what it shares with the one before;
+    then from the first on what lies on the other side. That, times what a clique has of its own axes, is each pair.
+    """
+    found = dict[Axes, Table]()
+    forest = model.layout.forest
+    trees = [forest.line(axis)[-1] for axis in range(len(forest.shape))]
+    near = {pair for pair in wanted if trees[pair[0]] == trees[pair[1]]}
+    apart = {axis for pair in wanted if pair not in near for axis in pair}
+    alone = {axis: _alone(model, axis) for axis in apart}
+    found.update({pair: np.outer(alone[pair[0]], alone[pair[1]]) for pair in wanted if pair not in near})
+    if near:
+        _within_trees(model, near, found)
+    return found
+
+
+def _alone(model: CliqueTables, axis: int) -> Table:
+    top = model.layout.forest.line(axis)[0]
+    return summed(model.cubes[top], model.layout.axes[top], (axis,))
+
+
+def _within_trees(model: CliqueTables, wanted: set[Axes], found: dict[Axes, Table]) -> None:
+    number, parents = len(model.cubes), model.layout.forest.parents
+    children: list[list[int]] = [[] for _ in range(number)]
+    up, down = dict[int, _Columns](), dict[int, _Columns]()
+    for place in reversed(range(number)):
+        parent = parents[place]
+        if parent is not None:
+            children[parent].append(place)
+            beyond = [(model.layout.shared[child], up[child]) for child in children[place]]
+            up[place] = _seen(model, place, model.layout.shared[place], beyond)
+    for place in range(number):
+        beyond = [(model.layout.shared[child], up[child]) for child in children[place]]
+        beyond += [(model.layout.shared[place], down[place])] if place in down else []
+        seen = {
+            out: _seen(model, place, out, beyond) for out in {model.layout.shared[child] for child in children[place]}
+        }
+        for child in children[place]:
+            every = seen[model.layout.shared[child]]
+            outside = ~np.isin(every.axes, up[child].axes)
+            down[child] = _Columns(every.given[:, outside], every.axes[outside])
+        if place in down:
+            _read(model, place, down[place], wanted, found)
+
+
+def _read(model: CliqueTables, place: int, known: _Columns, wanted: set[Axes], found: dict[Axes, Table]) -> None:
+    """The pairs of a clique's own axes with all that lies on the other side."""
+    shared = model.layout.shared[place]
+    begins = np.flatnonzero(np.diff(known.axes, prepend=-1))
+    ends = np.append(begins[1:], len(known.axes))
+    others = list(zip(known.axes[begins].tolist(), begins.tolist(), ends.tolist(), strict=True))
+    for axis in model.layout.axes[place][len(shared) :]:
+        cells = summed(model.cubes[place], model.layout.axes[place], (axis, *shared))
+        both = cells.reshape(len(cells), -1) @ known.given
+        for other, begin, end in others:
+            pair = (min(axis, other), max(axis, other))
+            if pair in wanted:
+                found[pair] = both[:, begin:end] if axis < other else both[:, begin:end].T
+
+
+def _seen(model: CliqueTables, place: int, out: Axes, beyond: Sequence[tuple[Axes, _Columns]]) -> _Columns:
+    """Given ``out``, which a clique shares, all its other axes and all beyond those that it shares otherwise."""
+    cube, clique, sizes = model.cubes[place], model.layout.axes[place], model.layout.forest.shape
+    parts = list[_Columns]()
+    for axis in clique:
+        if axis not in out:
+            both = summed(cube, clique, (*out, axis)).reshape(-1, sizes[axis])
+            parts.append(_Columns(_relative(both), np.full(sizes[axis], axis)))
+    by_shared: dict[Axes, list[_Columns]] = {}
+    for shared, columns in beyond:
+        by_shared.setdefault(shared, []).append(columns)
+    for shared, several in by_shared.items():
+        together = np.concatenate([one.given for one in several], axis=1)
+        handed = together if shared == out else _handed(model, place, shared, out, together)
+        parts.append(_Columns(handed, np.concatenate([one.axes for one in several])))
+    if not parts:
+        return _Columns(np.zeros((math.prod(sizes[axis] for axis in out), 0)), np.zeros(0, dtype=np.int64))
+    return _Columns(np.concatenate([one.given for one in parts], axis=1), np.concatenate([one.axes for one in parts]))
+
+
+def _handed(model: CliqueTables, place: int, shared: Axes, out: Axes, given: Table) -> Table:
+    """Chances given ``shared`` as chances given ``out``: what both have stays, and the rest of the first is summed."""
+    sizes = model.layout.forest.shape
+    both = tuple(axis for axis in out if axis in shared)
+    own, other = (tuple(axis for axis in one if axis not in both) for one in (out, shared))
+    shape = [math.prod(sizes[axis] for axis in axes) for axes in (both, own, other)]
+    joint = _relative(summed(model.cubes[place], model.layout.axes[place], (*both, *own, *other)).reshape(shape))
+    columns = given.shape[1]
+    lying = given.reshape(*(sizes[axis] for axis in shared), columns)
+    order = [shared.index(axis) for axis in (*both, *other)]
+    product = joint @ lying.transpose(*order, len(shared)).reshape(shape[0], shape[2], columns)
+    lying = product.reshape(*(sizes[axis] for axis in (*both, *own)), columns)
+    order = [(*both, *own).index(axis) for axis in out]
+    return lying.transpose(*order, len(out)).reshape(-1, columns)
+
+
+def _relative(table: Table) -> Table:
+    """Chances along the last axis, given the others; 0 where nothing is left."""
+    before = table.sum(axis=-1, keepdims=True)
+    found: Table = np.divide(table, before, out=np.zeros(table.shape), where=before > 0)
+    return found
 
 
 def summed(table: Table, own: Sequence[int], axes: Sequence[int]) -> Table:

@@ -65,6 +65,23 @@ def test_every_table_is_that_of_the_histogram(seed):
         assert np.allclose(table, table_model._summed(slow, tuple(range(6)), axes).ravel(), rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_tables_of_pairs_are_those_that_are_summed_one_by_one(seed):
+    """Trees of any form, shared sets that overlap in part, and a hub; against tables made pair by pair."""
+    random = np.random.default_rng(seed)
+    shape = tuple(random.integers(2, 4, 12).tolist())
+    sets = [tuple(sorted({int(one), int(random.integers(max(one - 3, 0), one + 1))})) for one in range(12)]
+    sets += sets_of(seed, shape) if seed % 2 else [(0, one) for one in range(5, 12)]
+    parameters = {axes: random.normal(0, 2, math.prod(shape[axis] for axis in axes)) for axes in sets}
+    cliques = CliqueLayout(CliqueForest.around(shape, parameters)).fitted_to(parameters)
+    pairs = [one for one in itertools.combinations(range(12), 2) if cliques.layout.home(one) is None]
+    assert len(pairs) > 12
+    found = cliques._pairs(pairs)
+    assert set(found) == set(pairs)
+    for pair in pairs:
+        assert np.allclose(found[pair], cliques._across(pair), rtol=1e-9, atol=1e-15)
+
+
 def test_far_apart_logarithms_lose_nothing_of_what_is_left():
     """A value of a shared attribute has e^-900 of the others in one clique, and all of them by the next."""
     parameters = {(0, 1): np.array([0, 1, 0, 2, -900.0, -901]), (0, 2): np.array([*[0.0] * 8, *[900.0] * 4])}
