@@ -173,6 +173,7 @@ def how_public_counts_are_stated() -> Iterator[str]:
         yield f"policy: p\nabout: b\n{attributes}\n{known}\nhold: {hold}\nrules: [{{change: [a, b], epsilon: 1}}]\n"
 
 
+UNLISTED = "policy: p\nabout: b\nuniverse: {attributes: {words: {open: text}}}\ndelta: 1e-6\nrules: [{presence: true, epsilon: 1}]"
 ALONG_TIME = "queries: [{every: month, by: a}, {total: so far, where: a == 'b', by: a}, {window: 2 steps, by: a}]"
 ALONG_TIME_ALONE = "queries: [{every: day, where: a == 'b'}, {window: 7 days, where: a == 'b'}, {against: 7 days}]"
 
@@ -194,6 +195,7 @@ def test_the_examples_use_every_key_and_choice_of_the_schemas(schema, files):
             *how_time_is_stated(),
             *how_public_counts_are_stated(),
             "known: [{totals: a, numbers: census.csv}]",
+            UNLISTED,
         )
         if "policy.yaml" in files
         else (
@@ -202,6 +204,7 @@ def test_the_examples_use_every_key_and_choice_of_the_schemas(schema, files):
             "queries: [{variance: age, label: Spread of ages}]",
             "tasks: [{distinct: {of: age, where: age > 1}}, {synthesize: {workload: [{count: true}], steepness: 1/2}}]",
             "tasks: [{keys: age, at_least: 3}, {keys: [age, sex], spurious: 1, rollup: {sex: 0.1}}]",
+            "tasks: [{keys: [words, sex], delta: 1e-8}]",
             "{body: [[1]], queries: [{count: true}]}",
             "tasks: [{adaptive: {workload: [{marginal: age}], bars: 1/5, rounds: 3, rows: 10, cells: 1000}}]",
         )
@@ -216,7 +219,12 @@ def test_the_examples_use_every_key_and_choice_of_the_schemas(schema, files):
 def test_the_examples_use_every_word_of_the_language():
     written = [
         parse_policy(text)
-        for text in (*how_tables_are_written(), *how_time_is_stated(), *how_public_counts_are_stated())
+        for text in (
+            *how_tables_are_written(),
+            *how_time_is_stated(),
+            *how_public_counts_are_stated(),
+            UNLISTED,
+        )
     ]
     documents = [policy.resolved.document for policy in (*map(example, TABLES), *written)]
     used: dict[type[BaseModel], set[str]] = {}

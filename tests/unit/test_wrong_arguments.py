@@ -397,6 +397,7 @@ DOORS: dict[str, Door] = {
             "policy": (3, ["policy"], policy),
             "privacy_measure": NOT_A_CHOICE,
             "alike": (3, "the policy's text", ["policy"]),
+            "delta": tuple(one for one in NOT_EXACT if one is not None),
         },
     ),
     "selection": Door(

@@ -6,6 +6,7 @@ import itertools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final, Protocol, final
 
 import numpy as np
@@ -111,15 +112,9 @@ class UnlistedKeys(KeyReader[NoisyKeys]):
         """What is reported of keys that one person alone has, where so much is spent."""
         return own_keys(self.known.events(spend, 1), self.rows)
 
-    @cached_property
-    def _thresholds(self) -> dict[Fraction, int]:
-        return {}
-
     def threshold(self, spend: Fraction) -> int:
         """θ where so much is spent. Guarantee: the chance δ, *rounded up*, is at most ``chance``. Raises: TooLarge."""
-        if spend not in self._thresholds:
-            self._thresholds[spend] = self.own(spend).threshold(self.chance)
-        return self._thresholds[spend]
+        return _threshold(self, spend)
 
     def widths(self, level: float, spend: Fraction) -> NDArray[np.float64]:
         """As :meth:`dxgeom.mechanisms.linear.key_counts.KeyCounts.widths`."""
@@ -197,6 +192,11 @@ class UnlistedKeys(KeyReader[NoisyKeys]):
     def answer_bytes(self, spend: Fraction) -> int:
         """How many keys are reported depends on the data, and is not known before."""
         return ANSWER_BYTES
+
+
+@lru_cache(maxsize=16)
+def _threshold(keys: UnlistedKeys, spend: Fraction) -> int:
+    return keys.own(spend).threshold(keys.chance)
 
 
 def require_bounded(people: People | None) -> None:

@@ -40,6 +40,7 @@ def test_editors_find_the_dialect_a_title_and_the_keys():
         "time",
         "rules",
         "budget",
+        "delta",
         "privacy",
         "people",
         "known",
