@@ -173,7 +173,13 @@ def how_public_counts_are_stated() -> Iterator[str]:
         yield f"policy: p\nabout: b\n{attributes}\n{known}\nhold: {hold}\nrules: [{{change: [a, b], epsilon: 1}}]\n"
 
 
-UNLISTED = "policy: p\nabout: b\nuniverse: {attributes: {words: {open: text}}}\ndelta: 1e-6\nrules: [{presence: true, epsilon: 1}]"
+UNLISTED = """
+policy: p
+about: b
+universe: {attributes: {words: {open: text}}}
+delta: 1e-6
+rules: [{presence: true, epsilon: 1}]
+"""
 ALONG_TIME = "queries: [{every: month, by: a}, {total: so far, where: a == 'b', by: a}, {window: 2 steps, by: a}]"
 ALONG_TIME_ALONE = "queries: [{every: day, where: a == 'b'}, {window: 7 days, where: a == 'b'}, {against: 7 days}]"
 
