@@ -37,7 +37,7 @@ def policy() -> Iterator[str]:
     schema = policy_schema()
     yield from section("The file", schema)
     for inner in schema["$defs"].values():
-        yield from section(inner["title"], inner)
+        yield from section(TITLES.get(inner["title"], inner["title"]), inner)
 
 
 def queries() -> Iterator[str]:
@@ -79,7 +79,7 @@ def kind(schema: Schema) -> str:
             return ", or ".join(dict.fromkeys(kind(one) for one in schema[choice]))
     if "$ref" in schema:
         title = schema["$ref"].rsplit("/", 1)[-1].removesuffix("Syntax")
-        return f"a mapping: [{TITLES.get(title, title)}](#{TITLES.get(title, title).lower()})"
+        return f"a mapping: [{TITLES.get(title, title)}](#{TITLES.get(title, title).lower().replace(' ', '-')})"
     if "enum" in schema or "const" in schema:
         words = schema.get("enum") or [schema["const"]]
         return " or ".join(
@@ -88,7 +88,7 @@ def kind(schema: Schema) -> str:
     return of_type(schema)
 
 
-TITLES = {"ListedWords": "Values"}
+TITLES = {"ListedWords": "Values", "Open": "Unlisted words"}  # there are methods called open
 
 
 def of_type(schema: Schema) -> str:
