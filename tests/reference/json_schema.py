@@ -43,6 +43,8 @@ def holds(keyword, value, schema, root):
             return not KINDS["number"](value) or value <= stated
         case "exclusiveMinimum":
             return not KINDS["number"](value) or value > stated
+        case "exclusiveMaximum":
+            return not KINDS["number"](value) or value < stated
         case "anyOf":
             return any(is_valid(value, one, root) for one in stated)
         case "oneOf":
