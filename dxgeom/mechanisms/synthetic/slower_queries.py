@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.biased import RANGE_BITS, WEIGHT_LIMIT, closest_map
-from dxgeom.mechanisms.linear.score_sensitivities import over_common_unit, query_sensitivities
+from dxgeom.mechanisms.linear.score_sensitivities import LARGEST_WEIGHT, over_common_unit, query_sensitivities
 from dxgeom.mechanisms.synthetic.synthetic import QueryShifts
 from dxgeom.metrics.lipschitz_maps import distances_to_all
 from dxgeom.metrics.metric import Metric
@@ -26,6 +26,8 @@ MOST_PLACES: Final = 4096
 PARTS: Final = tuple(Fraction(part, 100) for part in (80, 60, 45, 35, 25, 18, 12, 8, 5, 3))
 """Parts of the steepest query's own steepness that are tried."""
 _FINEST: Final = 10**6
+_BITS: Final = LARGEST_WEIGHT.bit_length() - 1
+"""Weights that are changed stay within so many, so that they are exact."""
 _SEED: Final = 29
 _FURTHEST: Final = 2.0**60
 """Records further from each other are taken for told apart at no cost."""
@@ -122,7 +124,7 @@ def slower_queries(metric: Metric, asked: LinearQueries, part: Fraction) -> Slow
     if asked.count * metric.size > WEIGHT_LIMIT:
         raise TooLarge(f"at most {WEIGHT_LIMIT:,} weights are changed one by one, found {asked.count * metric.size:,}")
     rows, unit = over_common_unit(asked)
-    finer = max(0, RANGE_BITS - int(np.ptp(rows, axis=1).max()).bit_length())
+    finer = max(0, min(RANGE_BITS - int(np.ptp(rows, axis=1).max()).bit_length(), _BITS - _largest(rows).bit_length()))
     fine, own = rows << finer, query_sensitivities(metric, rows << finer)
     limit = float(part) * float(own.max())
     lowest = fine.min(axis=1, keepdims=True)
@@ -136,6 +138,10 @@ def slower_queries(metric: Metric, asked: LinearQueries, part: Fraction) -> Slow
     finest = unit / 2**finer
     queries = replace(asked, weights=changed, units=(finest,) * len(changed))
     return SlowerQueries(queries, QueryShifts(asked, part, tuple(int(one) * finest for one in off)))
+
+
+def _largest(rows: NDArray[np.int64]) -> int:
+    return int(np.abs(rows).max())
 
 
 def parts_to_try(

@@ -222,3 +222,13 @@ def test_a_task_has_the_steepness_chosen_where_the_number_of_records_is_known():
 def test_a_steepness_that_is_none_is_refused_by_its_place(steepness):
     with pytest.raises(QueryError, match="'steepness' is a part of the steepest query's"):
         tasks(steepness)
+
+
+@pytest.mark.parametrize("offset", [2**30, 2**41, 2**45])
+def test_weights_far_from_zero_are_changed_in_whole_numbers_that_fit(offset):
+    """Made finer beyond 64 bits they would begin again at 0, and answers be off by far more than the shifts say."""
+    asked = LinearQueries.from_matrix(list("abcd"), np.minimum(ROWS, 1) + offset)
+    slower = slower_queries(LINE.metric, asked, Fraction(1, 2))
+    units = zip(slower.queries.numerators, slower.queries.units, asked.numerators, asked.units, strict=True)
+    for shift, (own, unit, other, before) in zip(slower.shifts.shifts, units, strict=True):
+        assert shift == max(abs(int(a) * unit - int(b) * before) for a, b in zip(own, other, strict=True))
