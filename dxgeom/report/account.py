@@ -11,6 +11,7 @@ from fractions import Fraction
 from dxgeom.document.document import Block, BudgetGauge, Paragraph, Picture, Section
 from dxgeom.document.scenes import MOST_BARS, answer_bars
 from dxgeom.planner.answers.tables import AnswerPart
+from dxgeom.policy.explain.telling import except_with
 from dxgeom.privacy.measures import PURE, Privacy, privacy_measure_of
 from dxgeom.report.answers import answer_notes, answer_tables
 from dxgeom.report.exactness import possible_ranges
@@ -78,7 +79,8 @@ def _words(facts: Facts, spent: Fraction) -> Iterator[str]:
         f"Spending the whole budget gives the limits of Section 1. Told so far: {amount(spent)} of "
         f"{amount(facts.policy.budget)}. Odds are now those of Section 1 to the power "
         f"{share if share.denominator < 100 else amount(float(f'{float(share):.3g}'))}: the farthest two are at "
-        f"{odds(far * float(spent))}, the closest at {odds(facts.extremes.closest.distance * float(spent))}."
+        f"{odds(far * float(spent))}, the closest at {odds(facts.extremes.closest.distance * float(spent))}"
+        f"{except_with(facts.policy.delta)}."
     )
     history = facts.history
     if history is None:

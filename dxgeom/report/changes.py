@@ -29,6 +29,7 @@ from dxgeom.policy.explain.telling import curve_of
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.report.facts import Facts, PairDistances, both, facts_of
+from dxgeom.universe.columns import chance_in_words
 from dxgeom.wording.numbers import NO_LIMIT, amount, band_of, guesses, odds
 
 _SAME: Final = 1e-9
@@ -164,6 +165,13 @@ def beside_pairs(before: Facts, after: Facts) -> Iterator[Notice]:
     one, other = before.policy, after.policy
     if one.budget != other.budget:
         yield Notice("know", "The budget is another.", f"{amount(one.budget)} before, {amount(other.budget)} now.")
+    if one.delta != other.delta:
+        before_now = [
+            "always" if each.delta is None else f"except with chance {chance_in_words(each.delta)}"
+            for each in (one, other)
+        ]
+        more = f"{before_now[0]} before, {before_now[1]} now."
+        yield Notice("decide" if (other.delta or 0) > (one.delta or 0) else "know", "Odds hold otherwise:", more)
     if (one.universe.absent is None) != (other.universe.absent is None):
         lost = other.universe.absent is None
         said = "no longer hidden" if lost else "now hidden"

@@ -10,7 +10,15 @@ from typing import Final, NamedTuple, final
 
 from dxgeom.privacy.measures import PURE
 from dxgeom.report.facts import Facts
-from dxgeom.report.registry_entry import accuracy_of, bounded_by, composition_of, uniform, unit_of, whole_loss
+from dxgeom.report.registry_entry import (
+    accuracy_of,
+    bounded_by,
+    composition_of,
+    failing_of,
+    uniform,
+    unit_of,
+    whole_loss,
+)
 from dxgeom.report.sections import hides_presence, people_of
 from dxgeom.report.warnings import right_of_thousand, warnings
 from dxgeom.wording.numbers import amount
@@ -56,10 +64,11 @@ def _promised(facts: Facts) -> list[_Item]:
     )
     kind = "Any two records are equally far apart" if uniform(facts) else "Distances differ by pair of records"
     variant = "pure" if facts.policy.privacy == PURE else "zero-concentrated"
+    failing = "without a" if facts.policy.delta is None else "with a"
     adds = "added, removed or replaced" if hides_presence(facts) else "replaced; their number is public"
     return [
         _Item("Privacy parameter", True, f"For the whole budget of {amount(facts.policy.budget)}, {number}. {guesses}"),
-        _Item("Variant", True, f"The {variant} kind, without a chance of failure delta. {kind}."),
+        _Item("Variant", True, f"The {variant} kind, {failing} chance of failure delta. {kind}.{failing_of(facts)}"),
         _Item("Unit of privacy", people_of(facts) is not None, f"{unit_of(facts)}. Records are {adds}."),
         _Item("Bounded contributions", people_of(facts) is not None, bounded_by(facts)),
         _Item(

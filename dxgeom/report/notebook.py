@@ -40,7 +40,7 @@ from dxgeom.planner.candidates import CandidateResult, title_of
 from dxgeom.planner.estimates.estimate import Estimate
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.release import Release
-from dxgeom.policy.explain.telling import Telling, curve_in_words
+from dxgeom.policy.explain.telling import Telling, curve_in_words, except_with
 from dxgeom.policy.policy import Policy
 from dxgeom.privacy.measures import PURE, privacy_measure_of
 from dxgeom.report.account import answer_blocks, budget_gauge, date_of, joint_words
@@ -113,8 +113,8 @@ def verifiedmetric(shown: VerifiedMetric) -> Document:
 
 def _guesses_in_words(shown: VerifiedMetric, told: float) -> tuple[str | Strong, ...]:
     if shown.privacy == PURE or not math.isfinite(told):
-        return (Strong(at_most(told)), f", {guesses(told):,} right of 1,000 guesses.")
-    return (Strong(Telling(shown.privacy, shown.budget).at_most(Fraction(told) / shown.budget)), ".")
+        return (Strong(at_most(told)), f", {guesses(told):,} right of 1,000 guesses{except_with(shown.delta)}.")
+    return (Strong(Telling(shown.privacy, shown.budget, shown.delta).at_most(Fraction(told) / shown.budget)), ".")
 
 
 def metriccertificate(shown: MetricCertificate) -> Document:

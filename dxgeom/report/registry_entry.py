@@ -9,14 +9,17 @@ import io
 import math
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from importlib.metadata import version
 from typing import Any, Final
 
 from dxgeom.document.document import ShownTable, plain_words
+from dxgeom.numeric.rounding import round_up
 from dxgeom.privacy.measures import PURE
 from dxgeom.report.exactness import expected
 from dxgeom.report.facts import Facts
 from dxgeom.report.sections import hides_presence, not_hidden, people_of
+from dxgeom.universe.columns import chance_in_words
 from dxgeom.universe.wording import shown
 from dxgeom.wording.numbers import amount, plus_minus
 
@@ -105,6 +108,16 @@ def accuracy_of(facts: Facts) -> str | None:
     )
 
 
+def failing_of(facts: Facts) -> str:
+    """Return that some releases are outside the promise with a chance, a sentence more; nothing where none is."""
+    if facts.policy.delta is None:
+        return ""
+    return (
+        " Releases of keys that nobody listed may show one that a single person has. The promise holds except with "
+        f"chance delta, at most {chance_in_words(facts.policy.delta)} for all releases together, which a ledger counts."
+    )
+
+
 def composition_of(facts: Facts) -> str:
     """Return how several releases add up, and what was spent so far."""
     adds = "Spends add up" if facts.policy.privacy == PURE else "Squares of spends add up"
@@ -126,10 +139,12 @@ def _basic(facts: Facts) -> dict[str, Any]:
 
 
 def _variant(facts: Facts) -> dict[str, Any]:
-    named = "Pure DP" if facts.policy.privacy == PURE else "Zero-concentrated DP"
+    pure, sometimes = facts.policy.privacy == PURE, facts.policy.delta is not None
+    named = ("Approximate DP" if sometimes else "Pure DP") if pure else "Zero-concentrated DP"
+    standard = uniform(facts) and (pure or not sometimes)
     titles = ", ".join(map(facts.policy.labels.attribute, facts.policy.universe.names))
     return {
-        "variant_name": named if uniform(facts) else "Custom",
+        "variant_name": named if standard else "Custom",
         "data_domain": f"{facts.policy.universe.record_types:,} possible records, by {titles}.",
         "unprotected_quantities": " ".join(_unprotected(facts)),
     }
@@ -162,14 +177,24 @@ def _loss(facts: Facts) -> dict[str, Any]:
     }
     if facts.records is not None and not hides_presence(facts):
         found["number_of_privacy_units"] = facts.records
-    if loss is not None:
-        found["privacy_parameters"] = {"epsilon" if pure else "rho": loss}
+    delta = facts.policy.delta
+    stated = ({} if loss is None else {"epsilon" if pure else "rho": loss}) | (
+        {} if delta is None else {"delta": _as_number(delta)}
+    )
+    if stated:
+        found["privacy_parameters"] = stated
     found["privacy_parameters_details"] = (
         f"The input metric is that of the policy: for two records {bound}, times what is spent of "
         f"{amount(facts.policy.budget)}. The closest two, {near.words}, are {_distance(near.distance)} apart; the "
-        f"farthest, {far.words}, {_distance(far.distance)}. {whole}"
+        f"farthest, {far.words}, {_distance(far.distance)}. {whole}{failing_of(facts)}"
     )
     return found
+
+
+def _as_number(chance: Fraction) -> float:
+    """As YAML writes it, whose digits are not below it."""
+    nearest = float(chance)
+    return nearest if Fraction(str(nearest)) >= chance else round_up(chance)
 
 
 def _distance(distance: float) -> str:

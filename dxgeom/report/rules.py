@@ -17,6 +17,7 @@ from dxgeom.policy.axes import PlacesAxis
 from dxgeom.policy.bounds.bound import Bound
 from dxgeom.policy.bounds.distance_bounds import PerDistance, Threshold
 from dxgeom.policy.explain.sentences import AGES, listed
+from dxgeom.policy.explain.telling import except_with
 from dxgeom.policy.explain.tightening import LISTED
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.rule_kinds import kind_of_rule
@@ -197,7 +198,8 @@ def hidden(facts: Facts) -> Section:
 
 def promises(facts: Facts) -> Section:
     """The section without its pictures."""
-    blocks: list[Block] = [Paragraph(_LEAD)]
+    unlisted = except_with(facts.policy.delta)
+    blocks: list[Block] = [Paragraph(_LEAD + (f" All this holds{unlisted}." if unlisted else ""))]
     for number, rule in enumerate(facts.policy.rules, 1):
         blocks.append(Paragraph(rule_title(number, rule), "title"))
         blocks.append(Paragraph(rule_sentence(rule, facts.budget)))

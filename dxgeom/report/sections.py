@@ -19,6 +19,7 @@ from dxgeom.document.document import (
     Words,
 )
 from dxgeom.planner.public_numbers import public_part, public_sentences
+from dxgeom.policy.explain.telling import except_with
 from dxgeom.policy.explain.tightening import NOBODY, Tightening
 from dxgeom.policy.lower.connectivity import Unprotected
 from dxgeom.report.facts import Facts, spoken
@@ -300,7 +301,7 @@ def summary(facts: Facts) -> tuple[str | Strong, ...]:
         Strong(odds(near)),
         f" ({guesses(near):,} right of 1,000 guesses; a coin gets 500), and the farthest two with ",
         Strong(at_most(far)),
-        f" ({guesses(far):,} right).",
+        f" ({guesses(far):,} right){except_with(facts.policy.delta)}.",
     )
 
 

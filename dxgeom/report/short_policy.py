@@ -17,9 +17,10 @@ from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.fields import Length, edges_words
 from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.report.facts import comparisons
-from dxgeom.universe.columns import plain
+from dxgeom.universe.columns import chance_in_words, plain
 from dxgeom.universe.labels import PolicyLabels
 from dxgeom.universe.people.people import People
+from dxgeom.universe.wording import shown
 from dxgeom.wording.numbers import amount, counted, odds
 
 ONE_ROW_EACH: Final = "Each row is another person's, as the policy states; nothing checks it."
@@ -219,6 +220,13 @@ def _closing(policy: Policy, review: Review) -> Iterator[Block]:
     )
     seldom = "" if policy.privacy == PURE else " One time in a million odds move farther."
     yield Paragraph(f"Anybody may know everybody else. {public}{seldom}")
+    if policy.delta is not None:
+        named = " and ".join(shown(one.name) for one in policy.universe.attributes if one.unlisted)
+        chance = chance_in_words(policy.delta)
+        yield Paragraph(
+            f"Nobody listed {named}: a key that one person alone has may show, in all releases together with chance "
+            f"{chance} at most. Odds hold except with it."
+        )
     universe = policy.universe
     yield Paragraph(ONE_ROW_EACH if universe.one_row_each else people_words(universe.reading.people))
     if review.time is not None:
@@ -228,7 +236,8 @@ def _closing(policy: Policy, review: Review) -> Iterator[Block]:
         yield Paragraph(f"▲ Known: {'; '.join(review.known.counts)}. {review.known.sentences}{held}")
     for said in _warnings(review):
         yield Paragraph(f"▲ {said}")
-    yield Paragraph(f"The file is right: {counted(review.size, 'possible record')}. More: --all")
+    records = "" if policy.delta is not None else f": {counted(review.size, 'possible record')}"
+    yield Paragraph(f"The file is right{records}. More: --all")
 
 
 def people_words(people: People | None) -> str:

@@ -19,7 +19,7 @@ from dxgeom.privacy.measures import PURE
 from dxgeom.report.answers import answer_notes, answer_tables
 from dxgeom.report.short_plan import MOST_ROWS, chosen_rows, often
 from dxgeom.report.short_policy import ONE_ROW_EACH, called, people_words, rule_rows, unit_of
-from dxgeom.universe.columns import plain
+from dxgeom.universe.columns import chance_in_words, plain
 from dxgeom.wording.numbers import amount, answer_and_bar, counted, ends_outward, in_full
 
 _ALL: Final = "--all"
@@ -157,10 +157,12 @@ def _spent(released: Release[Any]) -> str:
     if released.rehearsal:
         return f"Nothing was spent: a release would have spent {plain(released.spent)} of the budget of {budget}."
     squares = "" if account.privacy_measure == PURE else " Squares of spends add up."
+    chance = released.mechanism.delta
+    except_for = "" if chance is None else f" Its odds hold except with chance {chance_in_words(chance)}."
     left = f"{_left(released.remaining)} is left."
     if released.repeated:
-        return f"As it was at {released.time}: nothing was spent again. {left}{squares}"
-    return f"Spent {plain(released.spent)} of the budget of {budget}; {left}{squares}"
+        return f"As it was at {released.time}: nothing was spent again. {left}{squares}{except_for}"
+    return f"Spent {plain(released.spent)} of the budget of {budget}; {left}{squares}{except_for}"
 
 
 def _left(remaining: Fraction) -> str:

@@ -15,6 +15,7 @@ from dxgeom.report.exactness import Expected, expected
 from dxgeom.report.facts import Facts, Pair
 from dxgeom.report.rules import rows_of, rule_title
 from dxgeom.report.sections import exact_questions, hides_presence, idle, people_of
+from dxgeom.universe.columns import chance_in_words
 from dxgeom.wording.numbers import MOST_ODDS, amount, band_of, guesses, odds, plus_minus
 
 CEILING: Final = "There is no ceiling on the odds."
@@ -137,6 +138,12 @@ def _weak(facts: Facts, number: int, rule: ResolvedRule, pairs: list[Pair], wors
 
 
 def _known(facts: Facts, rows: tuple[Expected, ...]) -> Iterator[Notice]:
+    if facts.policy.delta is not None:
+        more = (
+            "Releases of keys that nobody listed may show one that a single person has, all together at most with "
+            "that chance; whatever this page says of odds and guesses holds without it."
+        )
+        yield _notice("know", f"Odds hold except with chance {chance_in_words(facts.policy.delta)}.", more, 1)
     if facts.review.tightened:
         lines = ", ".join(str(one.line) for one in facts.review.tightened[:_MOST_SAID])
         yield _notice("know", "Rules together hide more than each states:", f"line {lines}.", 3)

@@ -15,7 +15,7 @@ from dxgeom.document.document import Notice
 from dxgeom.document.page import html_of
 from dxgeom.errors import Diagnostic, DxgeomError, FileMistakes
 from dxgeom.policy.explain.sentences import sentence
-from dxgeom.policy.explain.telling import Telling
+from dxgeom.policy.explain.telling import Telling, except_with
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.source.text import Folder
@@ -123,8 +123,9 @@ def _same_records(draft: TriedPolicy, settled: TriedPolicy) -> bool:
 def promise(policy: Policy, rule: ResolvedRule) -> str:
     """What a rule promises of all answers within the budget together."""
     if policy.privacy == PURE:
-        return rule_sentence(rule, float(policy.budget))
-    said = sentence(rule, Telling(policy.privacy, policy.budget))
+        unlisted = except_with(policy.delta).strip()
+        return f"{rule_sentence(rule, float(policy.budget))} {unlisted}".rstrip()
+    said = sentence(rule, Telling(policy.privacy, policy.budget, policy.delta))
     return f"{said[:1].upper()}{said[1:]}."
 
 
@@ -174,13 +175,18 @@ def in_words(policy: Policy, told: float) -> dict[str, Any]:
     if policy.privacy == PURE:
         band = band_of(told)
         return {
-            "odds": f"odds {at_most(told)}",
+            "odds": f"odds {at_most(told)}{except_with(policy.delta)}",
             "right": f"{guesses(told):,}",
             "band": band.words,
             "look": band.look,
         }
     right, odds = in_curves(told)
-    return {"odds": f"odds at most {odds}, but one time in a million", "right": right, "band": "", "look": ""}
+    return {
+        "odds": f"odds at most {odds}, but one time in a million{except_with(policy.delta)}",
+        "right": right,
+        "band": "",
+        "look": "",
+    }
 
 
 def mistakes_of(draft: TriedPolicy) -> list[dict[str, Any]]:

@@ -181,7 +181,7 @@ def what_if_page(policy: Policy) -> str:
 def _require(policy: Policy) -> None:
     if policy.text is None:
         raise UnsupportedCombination("a policy that stands in no file has no numbers to move: load it from a file")
-    if policy.privacy != PURE:
+    if policy.privacy != PURE or policy.delta is not None:
         raise UnsupportedCombination(f"this page shows odds that always hold, and this policy has none. {_ELSEWHERE}")
     if policy.time is not None:
         raise UnsupportedCombination(f"this page does not add up periods, and this policy has a time. {_ELSEWHERE}")

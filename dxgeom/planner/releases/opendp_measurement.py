@@ -44,9 +44,15 @@ def measurement_of(
     Args: ``released``: the plan's ``release``. The others are those of :func:`dxgeom.release`.
     Returns: a measurement whose answers are releases.
     Raises: MissingExtra; UnsupportedCombination where OpenDP's features "contrib" and "honest-but-curious", which
-    measurements from elsewhere need, are not enabled, and for a ledger in memory that nobody holds open. When the
+    measurements from elsewhere need, are not enabled, for a ledger in memory that nobody holds open, and for answers
+    that are outside their promise with some chance, of which the map knows nothing. When the
     measurement is called, OpenDP passes on what a release raises as its own exception.
     """
+    if mechanism.delta is not None:
+        raise UnsupportedCombination(
+            "an OpenDP measurement of a policy has a map without a delta, and keys that nobody listed are outside the "
+            "promise with some chance: release the plan with dx.release, whose ledger counts that chance"
+        )
     dp = optional_library("opendp.prelude", "opendp", "measurements are made")
     _require_features(optional_library("opendp.mod", "opendp", "measurements are made"))
     ledger, outside, count_column = how["ledger"], how["outside"], how["count_column"]

@@ -228,7 +228,7 @@ def informed_of(policy: ResolvedPolicy, parts: Sequence[Metric], metric: Metric)
     if known is None:
         return None
     ringed, classes = _ringed(policy, known, parts, metric), known.classes
-    words, told = tuple(one.words for one in known.counts), Telling(policy.privacy, policy.budget)
+    words, told = tuple(one.words for one in known.counts), Telling(policy.privacy, policy.budget, policy.delta)
     if not classes.partition:
         return Informed(
             words, False, classes.count, _up(2 * ringed.rings.widest), None, told, who_of(policy), known.hold
@@ -252,7 +252,7 @@ def informed_of_pair(
     known = policy.known
     if known is None or records[0] == records[1]:
         return None
-    words, told = tuple(one.words for one in known.counts), Telling(policy.privacy, policy.budget)
+    words, told = tuple(one.words for one in known.counts), Telling(policy.privacy, policy.budget, policy.delta)
     classes, ringed = known.classes, _ringed(policy, known, parts, metric)
     both = [*_completed(policy, ringed, records, free)]
     if not both:

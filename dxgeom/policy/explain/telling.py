@@ -73,7 +73,7 @@ class Telling:
     @property
     def _except(self) -> str:
         """With which chance the odds do not hold, where the policy says so."""
-        return "" if self.delta is None else f" (except with chance {chance_in_words(self.delta)})"
+        return except_with(self.delta)
 
     def factor(self, epsilon: Fraction) -> str:
         """The same as a limit to the factor by which odds move."""
@@ -82,6 +82,11 @@ class Telling:
     def curve(self, nearest: Fraction) -> tuple[CurvePoint, ...]:
         """What is told at once, twice and four times a distance; of concentrated privacy only."""
         return () if self.privacy == PURE else tuple(curve_of((step * nearest for step in _STEPS), self.budget))
+
+
+def except_with(delta: Fraction | None) -> str:
+    """With which chance odds do not hold, behind them; nothing where they always do."""
+    return "" if delta is None else f" (except with chance {chance_in_words(delta)})"
 
 
 def concentrated(distance: Fraction) -> str:
