@@ -18,6 +18,7 @@ from dxgeom.mechanisms.linear.containment import load_of_changes
 from dxgeom.mechanisms.linear.lattice import tables_over
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism, line_bounds
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.planner.releases.reading import read
@@ -116,7 +117,7 @@ class ListedForm(InstalmentForm):
             takes[mixing.coordinates, np.arange(len(mixing.coordinates))] = True
             return cls(mechanism, axis, latest, takes, latest[mixing.coordinates])
         if not isinstance(mixing, np.ndarray):
-            raise refused("its answers share noise that is not added to answers", other_noise(mechanism))
+            raise refused("its answers share noise that is not added to answers", other_noise(mechanism.metric))
         rows = mixing.tolist()
         carried = np.full(mixing.shape[1], NEVER)
         for place in range(mixing.shape[1]):
@@ -262,9 +263,9 @@ def _latest(mechanism: AdditiveMechanism, axis: int, periods: int) -> NDArray[np
     return found
 
 
-def other_noise(mechanism: Any) -> str:
+def other_noise(metric: VerifiedMetric) -> str:
     """What to do where the noise of a plan is drawn for all periods at once."""
-    if mechanism.metric.privacy == CONCENTRATED:
+    if metric.privacy == CONCENTRATED:
         return "plan with --mechanism gaussian"
     return "ask for a count of each period, plan with --mechanism laplace, and add the answers up"
 

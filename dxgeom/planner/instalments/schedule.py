@@ -93,7 +93,7 @@ def schedule_of(plan: Plan, along: str) -> Schedule:
             "that answers may be released one after the other is proved of lists of counts and sums and of running "
             "totals; noise in products, in parts and on whole tables is drawn for all periods at once, so that two "
             "releases from one copy of a ledger could reveal differences of the data exactly",
-            f"{other_noise(mechanism)}, or release it as a whole",
+            f"{other_noise(plan.metric)}, or release it as a whole",
         )
     if universe.listed is not None:
         raise refused("its possible records are a list, which has no attributes", "give the attributes their values")
@@ -133,7 +133,7 @@ def _form(mechanism: Any, axis: int, periods: int) -> InstalmentForm:
             f"the noise of all periods is drawn at once ({type(form.law).__name__}), so it is not proved that answers "
             "may be released one after the other: two releases from one copy of a ledger could reveal differences of "
             "the data exactly",
-            other_noise(mechanism),
+            other_noise(mechanism.metric),
         )
     return form
 
@@ -171,7 +171,7 @@ def _in_order(form: InstalmentForm, coordinates: NDArray[np.int64]) -> Instalmen
     found = form.in_order(order)
     if found is None:
         raise refused(
-            "the noise of earlier periods is not drawn before that of later ones", other_noise(form.mechanism)
+            "the noise of earlier periods is not drawn before that of later ones", other_noise(form.mechanism.metric)
         )
     return found
 
