@@ -594,10 +594,9 @@ def test_totals_that_would_not_fit_are_refused_before_they_are_sealed(ledger: st
     assert not released.repeated and abs(released.values[0] - 7) < 12 * released.rmse[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("privacy", ["pure", "concentrated"])
-@pytest.mark.parametrize(
-    "task", [{"keys": ["day", "ward"], "at_least": 3}, {"select": {"best": "ward", "by": "count"}}]
-)
+@pytest.mark.parametrize("task", [{"keys": ["day", "ward"], "at_least": 3}, {"distinct": "ward"}])
 def test_plans_of_other_tasks_are_refused_in_words(privacy, task):
     policy = dx.parse_policy(POLICY.format(privacy=privacy, bins="0, 1, 2"))
     plan = dx.plan(policy.compile(), dx.queries_from_dict({"tasks": [task]}, policy))
