@@ -40,10 +40,11 @@ from dxgeom.cli.terminal import (
     refusals,
 )
 from dxgeom.errors import LedgerError, UnsupportedCombination
-from dxgeom.universe.columns import chance_in_words, plain
+from dxgeom.universe.columns import plain
 
 if TYPE_CHECKING:
     from dxgeom.document.document import Document
+    from dxgeom.ledger.chances import EntryChance
     from dxgeom.ledger.history import History
     from dxgeom.planner.answers.tables import AnswerPart, Listed
 
@@ -298,9 +299,10 @@ def _entry_screen(history: History, number: int, answer: bytes | None) -> Docume
 
 
 def _chance_of(history: History, number: int) -> list[str]:
-    """With which chance an entry is outside its promise, where it may be."""
+    from dxgeom.report.short_release import except_for
+
     found = history.chances.get(number)
-    return [] if found is None else [f"Its odds hold except with chance {chance_in_words(found.chance)}."]
+    return except_for(None if found is None else found.chance)
 
 
 def _parts(answer: bytes | None) -> tuple[AnswerPart, ...]:
@@ -341,12 +343,12 @@ def _show_text(history: History) -> None:
         print_lines(["", f"last seal  {last_seal(history)}"])
 
 
-def _delta_dict(history: History, account: int) -> dict[str, Any]:
-    found = chances_of(history).get(account)
+def _delta_dict(found: EntryChance | None) -> dict[str, Any]:
     return {} if found is None else {"delta": {"spent": str(found.total), "allowed": str(found.allowed)}}
 
 
 def _show_json(history: History) -> None:
+    chances = chances_of(history)
     accounts = [
         {
             "policy": history.accounts[number - 1].policy_name,
@@ -356,7 +358,7 @@ def _show_json(history: History) -> None:
             "edition": edition,
             "spent": str(spent),
             "remaining": str(remaining),
-            **_delta_dict(history, number),
+            **_delta_dict(chances.get(number)),
         }
         for number, edition, spent, remaining in left(history)
     ]

@@ -220,9 +220,8 @@ def _closing(policy: Policy, review: Review) -> Iterator[Block]:
     )
     seldom = "" if policy.privacy == PURE else " One time in a million odds move farther."
     yield Paragraph(f"Anybody may know everybody else. {public}{seldom}")
-    if policy.delta is not None:
-        named = " and ".join(shown(one.name) for one in policy.universe.attributes if one.unlisted)
-        chance = chance_in_words(policy.delta)
+    if review.delta is not None:
+        named, chance = " and ".join(map(shown, review.unlisted)), chance_in_words(review.delta)
         yield Paragraph(
             f"Nobody listed {named}: a key that one person alone has may show, in all releases together with chance "
             f"{chance} at most. Odds hold except with it."

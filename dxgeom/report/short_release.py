@@ -71,6 +71,11 @@ def release_screen(
     return Document(name, f"{many}{made_up}{dropped}", "", (), sections, released.plan_fingerprint)
 
 
+def except_for(chance: Fraction | None) -> list[str]:
+    """With which chance a release is outside its promise, where it may be."""
+    return [] if chance is None else [f"Its odds hold except with chance {chance_in_words(chance)}."]
+
+
 def not_compared(parts: Sequence[AnswerPart]) -> list[str]:
     """What is to be said where public numbers are in answers."""
     told = any("public" in table.columns for part in parts for table in part.tables)
@@ -157,12 +162,11 @@ def _spent(released: Release[Any]) -> str:
     if released.rehearsal:
         return f"Nothing was spent: a release would have spent {plain(released.spent)} of the budget of {budget}."
     squares = "" if account.privacy_measure == PURE else " Squares of spends add up."
-    chance = released.mechanism.delta
-    except_for = "" if chance is None else f" Its odds hold except with chance {chance_in_words(chance)}."
+    seldom = "".join(f" {one}" for one in except_for(released.mechanism.delta))
     left = f"{_left(released.remaining)} is left."
     if released.repeated:
-        return f"As it was at {released.time}: nothing was spent again. {left}{squares}{except_for}"
-    return f"Spent {plain(released.spent)} of the budget of {budget}; {left}{squares}{except_for}"
+        return f"As it was at {released.time}: nothing was spent again. {left}{squares}{seldom}"
+    return f"Spent {plain(released.spent)} of the budget of {budget}; {left}{squares}{seldom}"
 
 
 def _left(remaining: Fraction) -> str:

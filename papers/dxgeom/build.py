@@ -27,10 +27,14 @@ def references() -> dict[str, dict[str, str]]:
     }
 
 
+def surnames(entry: dict[str, str]) -> list[str]:
+    """Of those who wrote it."""
+    return [author.split(", ")[0] for author in entry["author"].split(" and ")]
+
+
 def shown(entry: dict[str, str]) -> str:
     """An entry, as a page shows it."""
-    names = [author.split(", ")[0] for author in entry["author"].split(" and ")]
-    authors = ", ".join("et al." if name == "others" else name for name in names)
+    authors = ", ".join("et al." if name == "others" else name for name in surnames(entry))
     where = next((entry[name] for name in ("booktitle", "journal", "note") if name in entry), "")
     link = f" [doi:{entry['doi']}](https://doi.org/{entry['doi']})" if "doi" in entry else ""
     return f"- {authors}, *{entry['title']}*{f', {where}' if where else ''}, {entry['year']}.{link}"
@@ -40,7 +44,7 @@ def cited(match: re.Match[str], entries: dict[str, dict[str, str]]) -> str:
     """Names and years in place of keys."""
     words = []
     for key in re.findall(r"@(\w+)", match[1]):
-        names = [author.split(", ")[0] for author in entries[key]["author"].split(" and ")]
+        names = surnames(entries[key])
         first = names[0] if len(names) == 1 else " and ".join(names) if len(names) == 2 else f"{names[0]} et al."
         words.append(f"{first} {entries[key]['year']}")
     return f"({'; '.join(words)})"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +34,6 @@ class Figure(NamedTuple):
         return (self.what, self.here, f"{self.alternative}: {self.beside}", f"`{self.script}`")
 
 
-@cache
 def a_year() -> tuple[float, float]:
     """Root mean squared errors of 365 running totals: one plan, and a release every day, which divides the budget."""
     policy = dx.parse_policy("""
@@ -48,7 +46,6 @@ rules: [{presence: true, epsilon: 1}]
     return math.sqrt(dx.plan(policy.compile(), asked).predicted_mse / 365), math.sqrt(365)
 
 
-@cache
 def margins() -> tuple[float, float]:
     """Squared error of all nine cells by normal noise, with both margins public and with none."""
     cells = {"queries": [{"marginal": ["a", "b"]}]}
@@ -69,7 +66,6 @@ rules: [{{change: a, epsilon: 1}}, {{change: b, epsilon: 1}}]
     return error(counts), error("")
 
 
-@cache
 def a_ring() -> tuple[float, float]:
     """How far two people are apart for whoever knows one margin of a 3 × 3 table, and for everybody else."""
     policy = dx.parse_policy("""

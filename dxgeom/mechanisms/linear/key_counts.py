@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -281,18 +283,26 @@ class KeyCounts(KeyReader[NoisyKeys]):
             return GaussianNoise(Ellipsoid(np.array([[block.scale]])))
         return LaplaceNoise(np.array([block.scale]))
 
+    def by_block(self, which: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """For each block the places of its keys, rising, of keys of whose blocks ``which`` are the numbers."""
+        order = np.argsort(which, kind="stable")
+        ends = np.searchsorted(which[order], np.arange(len(self.blocks) + 1))
+        return (order[start:end] for start, end in pairwise(ends.tolist()))
+
+    def with_noise(
+        self, block: KeyBlock, counts: NDArray[np.int64], randomness: Randomness, factor: Fraction
+    ) -> NDArray[np.int64]:
+        """Counts of keys of a block and noise of their own; those that nobody counts to are cut, lest a sum begin again
+        from below. Args: ``factor``: by what the noise is larger than where 1 is spent."""
+        return np.minimum(counts, MOST_COUNTED) + self.law_of(block).draw(len(counts), randomness, factor)[:, 0]
+
     def drawn(self, data: CountedKeys, spend: Fraction, randomness: Randomness) -> NoisyKeys:
         threshold = self.threshold(spend * self.shares)
         keys, counts = [], []
-        which = self.blocks_of(data.keys)
-        order = np.argsort(which, kind="stable")
-        ends = np.searchsorted(which[order], np.arange(len(self.blocks) + 1))
-        for number, (block, event) in enumerate(zip(self.blocks, self.events(spend, threshold), strict=True)):
-            here = order[ends[number] : ends[number + 1]]
+        blocks = zip(self.blocks, self.events(spend, threshold), self.by_block(self.blocks_of(data.keys)), strict=True)
+        for block, event, here in blocks:
             if len(here):
-                # Cut where nobody counts to: a sum would begin again from below.
-                counted, law = np.minimum(data.counts[here], MOST_COUNTED), self.law_of(block)
-                noisy = counted + law.draw(len(here), randomness, event.factor)[:, 0]
+                noisy = self.with_noise(block, data.counts[here], randomness, event.factor)
                 reported = noisy >= threshold
                 keys.append(data.keys[here][reported])
                 counts.append(noisy[reported])

@@ -164,15 +164,9 @@ class UnlistedKeys(KeyReader[NoisyKeys]):
     def drawn(self, data: CountedKeys, spend: Fraction, randomness: Randomness) -> NoisyKeys:
         threshold, words = self.threshold(spend), getattr(data, "words", ())
         noisy = np.zeros(len(data.keys), dtype=np.int64)
-        which = self.blocks_of(data.keys)
-        order = np.argsort(which, kind="stable")
-        ends = np.searchsorted(which[order], np.arange(len(self.known.blocks) + 1))
-        for number, block in enumerate(self.known.blocks):
-            here = order[ends[number] : ends[number + 1]]
+        for block, here in zip(self.known.blocks, self.known.by_block(self.blocks_of(data.keys)), strict=True):
             if len(here):
-                # Cut where nobody counts to: a sum would begin again from below.
-                counted = np.minimum(data.counts[here], MOST_COUNTED)
-                noisy[here] = counted + self.known.law_of(block).draw(len(here), randomness, 1 / spend)[:, 0]
+                noisy[here] = self.known.with_noise(block, data.counts[here], randomness, 1 / spend)
         reported = noisy >= threshold
         texts, rest = np.divmod(data.keys[reported], self.listed_keys)
         # Texts are numbered among the reported ones: their places among all would tell how many there are.

@@ -29,7 +29,7 @@ from dxgeom.mechanisms.parts.box_scales import (
 from dxgeom.mechanisms.parts.factors import Factor, Path, trees
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, TotalsStrategy
-from dxgeom.metrics.verification import VerifiedMetric, verify
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.boxes.along_a_line import sought_along_a_line
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.objectives.aims import Aim, TriedNoise, counts_worst, each_error, with_aims
@@ -151,16 +151,7 @@ def bound_on_boxes(
 def _of_single_records(metric: VerifiedMetric) -> VerifiedMetric:
     """What a policy says of single records, which no noise that keeps its promise tells more of."""
     over = metric.over_periods
-    if over is None:
-        return metric
-    return verify(
-        over.metric,
-        title=metric.title,
-        fingerprint=metric.fingerprint,
-        budget=metric.budget,
-        universe=metric.universe,
-        privacy=metric.privacy,
-    )
+    return metric if over is None else metric.narrowed(over.metric)
 
 
 def _kinds(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
