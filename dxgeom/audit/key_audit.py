@@ -247,8 +247,8 @@ def _require_chances(mechanism: KeyCounts, scales: _Scales, spend: Fraction) -> 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Counted:
-    """A random table."""
+class RandomTable:
+    """Counts of keys that nobody knew before."""
 
     keys: Keys
     counts: Keys
@@ -266,7 +266,7 @@ def _require_reported(mechanism: KeyCounts, scales: _Scales) -> int:
         numbers += [scales.keys_of(place, np.zeros(1, dtype=np.int64)) for place in scales.order]
         known = np.unique(np.concatenate(numbers))
         counts = np.array([1 + secrets.randbelow(2 * threshold) for _ in known], dtype=np.int64)
-        data, seed = _Counted(known, counts, int(counts.sum())), secrets.randbits(62)
+        data, seed = RandomTable(known, counts, int(counts.sum())), secrets.randbits(62)
         found = mechanism.drawn(data, spend / mechanism.shares, InsecureSeededRandomness(seed))
         expected = _made_again(mechanism, scales, data, threshold, InsecureSeededRandomness(seed))
         _require(found.divisor == mechanism.shares, "counts are in other parts of a person than they are shown in")
@@ -276,7 +276,7 @@ def _require_reported(mechanism: KeyCounts, scales: _Scales) -> int:
 
 
 def _made_again(
-    mechanism: KeyCounts, scales: _Scales, data: _Counted, threshold: int, randomness: Randomness
+    mechanism: KeyCounts, scales: _Scales, data: RandomTable, threshold: int, randomness: Randomness
 ) -> tuple[Keys, Keys]:
     """Keys and counts, from draws in the order of blocks; which key has which noise is found by this audit."""
     factor, reported = Fraction(mechanism.shares), []

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 import secrets
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Final, final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dxgeom.audit.key_audit import require_keys
+from dxgeom.audit.key_audit import RandomTable, require_keys
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.linear.rolled_up_keys import RolledUpKeys
 from dxgeom.metrics.metric import Metric
@@ -59,20 +57,10 @@ def _require(holds: bool, what: str) -> None:
         raise CertificateRefused(f"keys along a tree are not what was proved: {what}")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    """A random table."""
-
-    keys: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    total: int
-
-    @classmethod
-    def of(cls, found: dict[int, int]) -> _Counted:
-        keys = sorted(found)
-        counts = np.array([found[key] for key in keys], dtype=np.int64)
-        return cls(np.array(keys, dtype=np.int64), counts, int(counts.sum()))
+def _table(found: dict[int, int]) -> RandomTable:
+    keys = sorted(found)
+    counts = np.array([found[key] for key in keys], dtype=np.int64)
+    return RandomTable(np.array(keys, dtype=np.int64), counts, int(counts.sum()))
 
 
 def _require_rows(mechanism: RolledUpKeys) -> int:
@@ -87,7 +75,7 @@ def _require_rows(mechanism: RolledUpKeys) -> int:
         near = [(one + step) % mechanism.key_count for one in first[:_FEW] for step in range(_FEW)]
         table = {one: 1 + secrets.randbelow(2 * most) for one in [*first, *near]}
         seed = secrets.randbits(62)
-        found = mechanism.drawn(_Counted.of(table), Fraction(1, mechanism.shares), InsecureSeededRandomness(seed))
+        found = mechanism.drawn(_table(table), Fraction(1, mechanism.shares), InsecureSeededRandomness(seed))
         made = sorted(_made_again(mechanism, table, sizes, InsecureSeededRandomness(seed)).items())
         _require(found.divisor == mechanism.shares, "counts are in other parts of a person than they are shown in")
         told = [*zip(found.keys.tolist(), found.numerators.tolist(), strict=True)]
@@ -109,7 +97,7 @@ def _made_again(
             codes = _codes(key, sizes)
             place = _number([codes[one] for one in level.places], own)
             summed[place] = summed.get(place, 0) + count
-        drawn = level.counts.drawn(_Counted.of(summed), level.share / mechanism.shares, randomness)
+        drawn = level.counts.drawn(_table(summed), level.share / mechanism.shares, randomness)
         told: dict[tuple[int, ...], int] = {}
         left: dict[tuple[int, ...], int] = {}
         for key, count in zip(drawn.keys.tolist(), drawn.numerators.tolist(), strict=True):

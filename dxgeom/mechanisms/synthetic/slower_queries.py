@@ -125,7 +125,8 @@ def slower_queries(metric: Metric, asked: LinearQueries, part: Fraction) -> Slow
         raise TooLarge(f"at most {WEIGHT_LIMIT:,} weights are changed one by one, found {asked.count * metric.size:,}")
     rows, unit = over_common_unit(asked)
     finer = max(0, min(RANGE_BITS - int(np.ptp(rows, axis=1).max()).bit_length(), _BITS - _largest(rows).bit_length()))
-    fine, own = rows << finer, query_sensitivities(metric, rows << finer)
+    fine = rows << finer
+    own = query_sensitivities(metric, fine)
     limit = float(part) * float(own.max())
     lowest = fine.min(axis=1, keepdims=True)
     changed = fine.copy()
