@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.selection.selections import nats_of
 from dxgeom.mechanisms.synthetic.clique_forest import CliqueForest
-from dxgeom.mechanisms.synthetic.clique_tables import CliqueLayout, CliqueTables
+from dxgeom.mechanisms.synthetic.clique_tables import CliqueLayout, CliqueTables, summed
 from dxgeom.mechanisms.synthetic.synthetic import MOST_WHOLE
 from dxgeom.numeric.sealed import Closed, cached_property
 
@@ -84,7 +84,7 @@ class TableModel(Closed):
         """The same of several tables."""
         if self.laid_out:
             every = tuple(range(len(self.shape)))
-            return [self.total * _summed(self.distribution, every, axes).ravel() for axes in wanted]
+            return [self.total * summed(self.distribution, every, axes).ravel() for axes in wanted]
         found = self.cliques.tables(wanted)
         return [self.total * found[axes] for axes in wanted]
 
@@ -233,14 +233,10 @@ def _margins(model: NDArray[np.float64], wanted: Sequence[Axes]) -> dict[Axes, N
     for axes in sorted(wanted, key=len, reverse=True):
         outer = next((wide for wide in found if set(axes) <= set(wide)), None)
         if outer is None:
-            found[axes] = _summed(model, tuple(range(model.ndim)), axes)
+            found[axes] = summed(model, tuple(range(model.ndim)), axes)
         else:
-            found[axes] = _summed(found[outer], outer, axes)
+            found[axes] = summed(found[outer], outer, axes)
     return {axes: table.ravel() for axes, table in found.items()}
-
-
-def _summed(table: NDArray[np.float64], own: Axes, axes: Axes) -> NDArray[np.float64]:
-    return np.asarray(table.sum(axis=tuple(place for place, axis in enumerate(own) if axis not in axes)))
 
 
 def most_root_mean_square(
