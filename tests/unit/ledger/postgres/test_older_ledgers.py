@@ -99,13 +99,13 @@ def brought_back(postgres: Any, place: str) -> None:
 CHARGES_AS_BEFORE = """
 import sys
 from fractions import Fraction
-from dxgeom.ledger import answers, ledger
+from dxgeom.ledger import answers, charging, ledger
 from dxgeom.metrics.data_set import DataSet
-charge_row = ledger.charge_row
+charge_row = charging.charge_row
 def as_before(*words):
     table, fields = charge_row(*words)
     return table, fields[:12]
-ledger.charge_row = as_before
+charging.charge_row = as_before
 visits = DataSet("visits")
 one = ledger.Ledger.open(sys.argv[1], policy_fingerprint="f", policy_name="n", budget=Fraction(1), data_set=visits)
 entry = one.charge(Fraction(1, 10), purpose="", plan_fingerprint="p", key="old")
