@@ -44,6 +44,7 @@ from dxgeom.audit.moves import (
     weighs_sums,
 )
 from dxgeom.audit.rolled_up_audit import require_rolled_up
+from dxgeom.audit.unlisted_audit import require_unlisted
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -53,6 +54,7 @@ from dxgeom.mechanisms.linear.distinct import DistinctCount
 from dxgeom.mechanisms.linear.key_counts import KeyCounts
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.rolled_up_keys import RolledUpKeys
+from dxgeom.mechanisms.linear.unlisted_keys import UnlistedKeys
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
@@ -271,6 +273,8 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         normal = mechanism.normal
     elif isinstance(mechanism, RolledUpKeys):
         normal = any(one.counts.normal for one in mechanism.levels)
+    elif isinstance(mechanism, UnlistedKeys):
+        normal = mechanism.known.normal
     elif isinstance(mechanism, DistinctCount):
         normal = mechanism.law is not None and mechanism.law.concentrated
     else:
@@ -295,6 +299,8 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         return require_keys(mechanism, metric.metric)
     if isinstance(mechanism, RolledUpKeys):
         return require_rolled_up(mechanism, metric.metric)
+    if isinstance(mechanism, UnlistedKeys):
+        return require_unlisted(mechanism, metric)
     present = isinstance(metric.metric, PresenceMetric)
     if isinstance(mechanism, AdditiveMechanism) and not isinstance(mechanism.mixing, IntegerMixing):
         hidden = _listed(mechanism, metric.metric)
