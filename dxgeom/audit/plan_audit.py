@@ -35,10 +35,12 @@ from dxgeom.audit.counted_blocks import (
 from dxgeom.audit.key_audit import require_keys
 from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
 from dxgeom.audit.moves import (
+    in_joint_totals,
     moves_of,
     require_along_bases,
     require_along_totals,
     require_in_a_row,
+    require_joint_totals,
     require_moves,
     require_weighed,
     weighs_sums,
@@ -381,6 +383,8 @@ def _in_blocks(mechanism: Any, metric: Metric, over: OverPeriods | None = None) 
     if any(isinstance(law, ToeplitzNormals | TriangularNormals) for one in noisy for law in one.laws):
         said = require_along_totals(noisy, moves)
         return said if over is None else f"{said}; {require_in_a_row(noisy, over)}"
+    if in_joint_totals(noisy):
+        return require_joint_totals(noisy, moves)
     if over is not None:
         raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
     bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
