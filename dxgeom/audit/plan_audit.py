@@ -43,6 +43,7 @@ from dxgeom.audit.moves import (
     require_weighed,
     weighs_sums,
 )
+from dxgeom.audit.moves_by_category import require_by_category
 from dxgeom.audit.rolled_up_audit import require_rolled_up
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
@@ -61,6 +62,7 @@ from dxgeom.metrics.components import components_of
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.noise.triangular import TriangularNormals
@@ -376,6 +378,8 @@ def _in_blocks(mechanism: Any, metric: Metric, over: OverPeriods | None = None) 
         return said if over is None else f"{said}; {require_in_a_row(noisy, over)}"
     if over is not None:
         raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
+    if any(isinstance(law, CategoryNormals) for one in noisy for law in one.laws):
+        return require_by_category(noisy, moves)
     bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
     if bases and weighs_sums(noisy):
         return require_contrasted(noisy, moves)

@@ -314,14 +314,17 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
         return [*lines, *(["where the bound draws directions: it holds but for a chance of 1e-9"] if drawn else [])]
 
 
-def _in_words(factor: Factor | TotalsStrategy) -> str:
+def _in_words(factor: Factor | TotalsStrategy | None) -> str:
     from dxgeom.mechanisms.parts.factors import Tree
     from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
+    from dxgeom.mechanisms.parts.totals_by_category import CategoryStrategy
     from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
 
     if isinstance(factor, Tree):
         return f"in a tree that splits by {', '.join(map(str, factor.radices))}"
-    return factor.in_words if isinstance(factor, ToeplitzStrategy | WeighedStrategy) else "cut by cut along its line"
+    if isinstance(factor, ToeplitzStrategy | WeighedStrategy | CategoryStrategy):
+        return factor.in_words
+    return "value by value" if factor is None else "cut by cut along its line"
 
 
 TABLES: Final = WholeTablesKind()

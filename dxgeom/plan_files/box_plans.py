@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.factors import Factor
-from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, TotalsStrategy
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, TotalsStrategy, length_of_line
 from dxgeom.plan_files.codec import Codec
 from dxgeom.plan_files.document import Decimal, Digest, PolicyPart, Rational
 from dxgeom.plan_files.laws import measured_data, measured_of, scales_data, scales_of, strategy_data, strategy_of
@@ -71,15 +71,26 @@ class WeighedTotalsPart(BaseModel):
 
 
 @final
+class CategoryTotalsPart(BaseModel):
+    """How running totals along an attribute are measured for every value of others, by weights of changes."""
+
+    model_config = _STRICT
+
+    categories: int = Field(description="How many combinations of the others' values there are.", ge=2)
+    mean: WeighedTotalsPart = Field(description="Weights along the mean of all categories.")
+    across: WeighedTotalsPart = Field(description="Weights across it.")
+
+
+@final
 class BoxNoisePart(BaseModel):
     """How boxes are measured, and the noise in it."""
 
     model_config = _STRICT
 
     name: Literal["boxes-gaussian", "boxes-laplace", "toeplitz-gaussian"]
-    measured: list[Literal["line"] | list[int] | TotalsPart | WeighedTotalsPart] = Field(
+    measured: list[Literal["line"] | list[int] | TotalsPart | WeighedTotalsPart | CategoryTotalsPart] = Field(
         description="For each attribute whose values boxes tell apart: cut by cut along its line, or into how many "
-        "classes each level of a tree splits those above; or of one attribute its running totals."
+        "classes each level of a tree splits those above; or of one attribute its running totals, also by others."
     )
     scales: dict[str, Any] = Field(description="The scale of the noise in each block at spend 1; 0 for none.")
 
@@ -131,7 +142,7 @@ class BoxCodec(Codec):
 
     def rebuilt(self, document: BoxPlanDocument, policy: Policy) -> Plan:
         queries = _queries(document.boxes, policy)
-        factors = _measured_of(document.box_noise, queries.merged.sizes)
+        factors = _measured_of(document.box_noise, queries.merged)
         scales = scales_of(document.box_noise.scales, "box_noise.scales")
         with refused_as("DX306", "box_noise"):
             return boxes_of_scales(
@@ -148,15 +159,17 @@ def _measured_data(mechanism: BoxMechanism | ToeplitzMechanism) -> list[Any]:
     return measured_data(mechanism.trees)
 
 
-def _measured_of(part: BoxNoisePart, sizes: Sequence[int]) -> Sequence[Factor] | TotalsStrategy:
+def _measured_of(part: BoxNoisePart, merged: BoxQueries) -> Sequence[Factor] | TotalsStrategy:
     """Raises: Wrong."""
     place = "box_noise.measured"
-    totals = [one for one in part.measured if isinstance(one, TotalsPart | WeighedTotalsPart)]
-    if (len(part.measured) == len(totals) == len(sizes) == 1) and part.name == TOEPLITZ:
-        return strategy_of(totals[0].model_dump(), sizes[0], f"{place}[0]")
+    totals = [one for one in part.measured if isinstance(one, TotalsPart | WeighedTotalsPart | CategoryTotalsPart)]
+    if len(part.measured) == len(totals) == 1 and part.name == TOEPLITZ:
+        with refused_as("DX306", place):
+            size = length_of_line(merged)
+        return strategy_of(totals[0].model_dump(), size, f"{place}[0]")
     if totals or part.name == TOEPLITZ:
         raise Wrong("DX305", place, f"running totals are of one attribute, with noise that is called {TOEPLITZ}")
-    return measured_of(part.measured, sizes, place)
+    return measured_of(part.measured, merged.sizes, place)
 
 
 def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:

@@ -25,7 +25,9 @@ from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.mechanisms.parts.products import ProductStrategy, StrategyFactor
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TotalsStrategy
 from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
+from dxgeom.mechanisms.parts.totals_by_category import CategoryStrategy
 from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
+from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS
 from dxgeom.noise.law import NoiseLaw
@@ -57,7 +59,7 @@ BODIES: Final[tuple[type[Any], ...]] = (
 """The bodies that a file can hold: those whose own classes refuse what is no body."""
 JUMPS: Final = GaussianWithJumps.__name__
 """Normal noise with jumps: the axes of the normal part, all else follows from policy and queries."""
-_FOLLOWING: Final = (GaussianWithJumps, ToeplitzNormals, TriangularNormals)
+_FOLLOWING: Final = (GaussianWithJumps, ToeplitzNormals, TriangularNormals, CategoryNormals)
 """Laws whose numbers follow from what a file says instead."""
 KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES) if kind not in _FOLLOWING}
 SCALES: Final = "ScalesInTables"
@@ -81,6 +83,7 @@ IN_PLACE_OF_LAWS: Final = (
 LINE: Final = "line"
 _MOST_LEVELS: Final = 64
 _WEIGHTS: Final = ("records", "steps", "costs")
+_PARTS: Final = ("mean", "across")
 _OF_A_FACTOR: Final = ("kinds", "rates", "sums", "shares")
 BASES_FORM: Final = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Floats"}, {"type": "null"}]}}
 _MOST_NESTED = 20
@@ -163,6 +166,9 @@ def measured_of(data: Any, sizes: Sequence[int], place: str) -> tuple[Factor, ..
 
 def strategy_data(strategy: TotalsStrategy) -> dict[str, Any]:
     """How running totals are measured, as a file holds it: coefficients and lengths, or the matrix, follow."""
+    if isinstance(strategy, CategoryStrategy):
+        parts = {name: strategy_data(getattr(strategy, name)) for name in _PARTS}
+        return {"categories": strategy.categories, **parts}
     if isinstance(strategy, WeighedStrategy):
         weights = {name: [*map(float_text, getattr(strategy, name))] for name in _WEIGHTS}
         return weights | {"nodes": list(strategy.nodes)}
@@ -172,6 +178,8 @@ def strategy_data(strategy: TotalsStrategy) -> dict[str, Any]:
 
 def strategy_of(data: Any, size: int, place: str) -> TotalsStrategy:
     """The same again, over so many values told apart. Raises: Wrong."""
+    if isinstance(data, dict) and "categories" in data:
+        return _by_category_of(data, size, place)
     if isinstance(data, dict) and "records" in data:
         return _weighed_of(data, size, place)
     damped = isinstance(data, dict) and "alpha" in data
@@ -182,6 +190,14 @@ def strategy_of(data: Any, size: int, place: str) -> TotalsStrategy:
     with refused_as("DX305", place):
         alpha = float_of(said["alpha"], f"{place}.alpha") if damped else 0.0
         return ToeplitzStrategy(size, float_of(said["theta"], f"{place}.theta"), window, said["scaled"], alpha)
+
+
+def _by_category_of(data: Any, size: int, place: str) -> CategoryStrategy:
+    said = keys_of(data, ("categories", *_PARTS), place)
+    categories = whole_of(said["categories"], f"{place}.categories", 2)
+    mean, across = (_weighed_of(said[name], size, f"{place}.{name}") for name in _PARTS)
+    with refused_as("DX305", place):
+        return CategoryStrategy(categories, mean, across)
 
 
 def _weighed_of(data: Any, size: int, place: str) -> WeighedStrategy:
@@ -427,9 +443,14 @@ def laws_schema() -> dict[str, Any]:
     }
     strategy = {"type": "object", "properties": said, "required": [*said], "additionalProperties": False}
     strategy["properties"] = said | {"alpha": {"$ref": "#/$defs/Float"}}
-    totals = {"kind": {"const": IN_TOTALS}, "scales": _form(NDArray[np.float64]), "strategy": strategy}
+    floats, text = {"type": "array", "items": {"$ref": "#/$defs/Float"}}, {"type": "string"}
+    nodes = {"type": "array", "items": {"type": "integer"}}
+    weighed = _closed({**dict.fromkeys(_WEIGHTS, floats), "nodes": nodes})
+    by_category = _closed({"categories": {"type": "integer"}, **dict.fromkeys(_PARTS, weighed)})
+    each = {"anyOf": [strategy, weighed, by_category]}
+    totals = {"kind": {"const": IN_TOTALS}, "scales": _form(NDArray[np.float64]), "strategy": each}
     along = {"kind": {"const": ALONG}, "scales": _form(NDArray[np.float64]), "bases": BASES_FORM}
-    whole, text = {"type": "integer"}, {"type": "string"}
+    whole = {"type": "integer"}
     array = {"anyOf": [{"$ref": "#/$defs/Whole"}, {"type": "null"}]}
     factor = {"attribute": whole, "bits": whole, **dict.fromkeys(_OF_A_FACTOR, array)}
     product = {"size": text, "factors": {"type": "array", "items": _closed(factor)}}

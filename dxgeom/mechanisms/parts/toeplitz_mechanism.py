@@ -1,4 +1,7 @@
-"""Counts of intervals of one attribute, as differences of running totals with noise through a triangular matrix."""
+"""Counts of intervals of one attribute, as differences of running totals with noise through a triangular matrix.
+
+Of prefixes also for each value of others.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.contract.readers import CountedTables, require_own_records
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.mixing import IntegerMixing, RunningTotals, Summing
+from dxgeom.mechanisms.linear.mixing import Classes, IntegerMixing, RunningTotals, Summing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_mechanism import BoxedCounts
 from dxgeom.mechanisms.parts.box_scales import line_gaps, promised_of
@@ -21,6 +24,12 @@ from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy
+from dxgeom.mechanisms.parts.totals_by_category import (
+    AskedByCategory,
+    CategoryStrategy,
+    asked_by_category,
+    category_bounds,
+)
 from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
 from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric
@@ -31,7 +40,7 @@ from dxgeom.universe.workloads.box_queries import BoxQueries
 
 TOEPLITZ: Final = "toeplitz-gaussian"
 """Its name is that of its first form; a triangular matrix by weights of changes goes by it, too."""
-TotalsStrategy = ToeplitzStrategy | WeighedStrategy
+TotalsStrategy = ToeplitzStrategy | WeighedStrategy | CategoryStrategy
 _BITS: Final = 61
 
 
@@ -50,6 +59,11 @@ def line_bounds(metric: VerifiedMetric | OverPeriods, merged: BoxQueries) -> Lin
     if found.presence is None and found.apart is None:
         raise TooLarge("no record moves these counts at a finite distance, so they need no noise")
     return found
+
+
+def length_of_line(merged: BoxQueries) -> int:
+    """How many values the attribute has whose running totals noise is in. Raises: TooLarge for other boxes."""
+    return merged.sizes[0] if len(merged.columns) == 1 else asked_by_category(merged, merged.costs).shape[1]
 
 
 def bounds_over_periods(metric: VerifiedMetric, merged: BoxQueries) -> LineBounds | None:
@@ -71,7 +85,7 @@ def bounds_over_periods(metric: VerifiedMetric, merged: BoxQueries) -> LineBound
 class ToeplitzMechanism(BoxedCounts):
     """Counts of intervals of one attribute: noise of ``strategy``, times the one of ``scales``, in its running totals.
 
-    Every count is a difference of two.
+    Every count is a difference of two; or of prefixes in several categories the sum of some.
 
     Guarantee: replacing record i by j makes D_α at most α·(s·d(i, j))²/2 where s is spent; or where the metric promises
     something of several periods, what it promises of these takes d's place. Whatever is released is made
@@ -94,20 +108,43 @@ class ToeplitzMechanism(BoxedCounts):
             raise CertificateRefused(f"noise in running totals is {TOEPLITZ}")
         require_for_normal_noise(self.metric.privacy)
         self.require_no_number()
-        known = type(self.strategy) in (ToeplitzStrategy, WeighedStrategy)
+        known = type(self.strategy) in (ToeplitzStrategy, WeighedStrategy, CategoryStrategy)
         if self.scales.shape != (1,) or self.scales.dtype != np.float64 or not known:
             raise CertificateRefused("noise in running totals has one scale, of a strategy")
+        if not (self._hides_categories() if isinstance(self.strategy, CategoryStrategy) else self._hides_totals()):
+            raise CertificateRefused("noise in these running totals does not hide what the metric protects")
+
+    def _hides_totals(self) -> bool:
         bounds, over = line_bounds(self.metric, self.merged), bounds_over_periods(self.metric, self.merged)
-        hides = self.strategy.size == self.merged.sizes[0] and (
+        return self.strategy.size == self.merged.sizes[0] and (
             self.strategy.hides(self.scale, bounds) or (over is not None and self.strategy.hides(self.scale, over))
         )
-        if not hides:
-            raise CertificateRefused("noise in these running totals does not hide what the metric protects")
+
+    def _hides_categories(self) -> bool:
+        before, size, within = self.shape
+        fits = isinstance(self.strategy, CategoryStrategy) and self.strategy.categories == before * within
+        bounds = category_bounds(self.metric, self.merged, self.line)
+        return fits and self.strategy.size == size and self.strategy.hides(self.scale, bounds)
+
+    @cached_property
+    def _asked(self) -> AskedByCategory:
+        return asked_by_category(self.merged, self.merged.costs)
+
+    @property
+    def line(self) -> int:
+        """The column whose running totals they are."""
+        return self._asked.line if isinstance(self.strategy, CategoryStrategy) else 0
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Combinations of values of the columns before the totals', totals, and combinations of those after."""
+        return self._asked.shape if isinstance(self.strategy, CategoryStrategy) else (1, self.strategy.size, 1)
 
     @property
     def factors(self) -> tuple[Any, ...]:
-        """How the attribute is measured."""
-        return (self.strategy,)
+        """How each attribute is measured; None for those that are counted value by value."""
+        places = range(len(self.merged.columns))
+        return tuple(self.strategy if place == self.line else None for place in places)
 
     @property
     def scale(self) -> float:
@@ -126,26 +163,36 @@ class ToeplitzMechanism(BoxedCounts):
     @cached_property
     def variances(self) -> NDArray[np.float64]:
         """(K,): mean squared error of each box where 1 is spent, rounding to the lattice left out. Raises: TooLarge."""
+        if isinstance(self.strategy, CategoryStrategy):
+            return self.strategy.variances(self.scale, self._asked.upper, self._asked.counted)
         return self.strategy.variances(self.scale, self.merged.lower[:, 0], self.merged.upper[:, 0])
 
     @property
     def rounding_part(self) -> float:
-        """Each total has some noise of this scale that no total before it has; and each of two is rounded."""
-        return 2 * (float(self.step) / self.shares) ** 2 / (12 * self.scale**2)
+        """Each total has some noise of this scale that no total before it has; and each of two is rounded. Of several
+        categories, along their mean too."""
+        narrowest = self.scale * (self.strategy.narrowest if isinstance(self.strategy, CategoryStrategy) else 1.0)
+        return 2 * (float(self.step) / self.shares) ** 2 / (12 * narrowest**2)
 
     @property
     def noisy(self) -> Sequence[int]:
         return (0,)
 
     def sums_of(self, number: int) -> Mapping[int, Summing]:
-        return {0: RunningTotals(self.strategy.size)}
+        sums = {place: Classes(size) for place, size in enumerate(self.merged.sizes)}
+        return sums | {self.line: RunningTotals(self.strategy.size)}
 
     def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
-        return (self._law if step == float(self.step) else self.strategy.law(self.scale, step)), 1
+        return (self._law if step == float(self.step) else self._law_in(step)), 1
+
+    def _law_in(self, step: float) -> NoiseLaw:
+        if isinstance(self.strategy, CategoryStrategy):
+            return self.strategy.law(self.scale, step, self.shape)
+        return self.strategy.law(self.scale, step)
 
     @cached_property
     def _law(self) -> NoiseLaw:
-        return self.strategy.law(self.scale, float(self.step))
+        return self._law_in(float(self.step))
 
     def averages(self) -> Iterator[tuple[Mapping[int, int], Mapping[int, int]]]:
         yield {0: 1}, {0: 1}
@@ -157,8 +204,9 @@ class ToeplitzMechanism(BoxedCounts):
             raise TooLarge("noise of this size does not fit 64-bit integers; spend more")
 
     def _most_records(self, spend: Fraction) -> int:
-        """So many that every total stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰."""
-        reach = self._law.amplitude * FAR / float(spend / self.shares)
+        """So many that every total stays below 2⁶², and so their sum over categories, for noise up to what has a chance
+        below e⁻¹⁰⁰."""
+        reach = self._law.amplitude * FAR / float(spend / self.shares) * self.shape[0] * self.shape[2]
         return max(0, int((2.0**_BITS - reach) / (self.shares * self.step.denominator)))
 
     @property
@@ -166,9 +214,20 @@ class ToeplitzMechanism(BoxedCounts):
         return Fraction(1, 2 ** (_BITS - 1 - LEAST_ROOM.bit_length()))
 
     def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> tuple[float, ...]:
-        found = self.with_noise(0, data, noise[0]) * (float(self.step) / self.shares)
-        totals = np.append(0.0, np.asarray(found, dtype=np.float64))
-        return tuple((totals[self.merged.upper[:, 0]] - totals[self.merged.lower[:, 0]]).tolist())
+        table, places = self.with_noise(0, data, noise[0]), []
+        for place, size in enumerate(self.merged.sizes):
+            low, high = self.merged.lower[:, place], self.merged.upper[:, place]
+            if place == self.line:
+                places.append(high - 1)
+                continue
+            table = np.concatenate([table, table.sum(axis=place, keepdims=True)], axis=place)
+            places.append(np.where(high - low == size, size, low))
+        found = np.asarray(table * (float(self.step) / self.shares), dtype=np.float64)
+        upper = found[tuple(places)]
+        if isinstance(self.strategy, CategoryStrategy):
+            return tuple(upper.tolist())
+        totals = np.append(0.0, found)
+        return tuple((upper - totals[self.merged.lower[:, 0]]).tolist())
 
 
 def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> AdditiveMechanism:
@@ -179,15 +238,17 @@ def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> Addi
     the mechanism is made. Raises: TooLarge where there are too many answers to lay out what each takes;
     CertificateRefused.
     """
-    lower, upper, size = made.merged.lower[:, 0], made.merged.upper[:, 0], made.strategy.size
-    if len(lower) * size > MOST_ENTRIES:
+    lower, upper, size, count = made.merged.lower, made.merged.upper, made._law.dimension, made.merged.count
+    if count * size > MOST_ENTRIES:
         raise TooLarge(
-            f"{len(lower):,} answers that share {size:,} noisy totals are not laid out; at most {MOST_ENTRIES:,} pairs "
+            f"{count:,} answers that share {size:,} noisy totals are not laid out; at most {MOST_ENTRIES:,} pairs "
             "are: ask for them as BoxQueries"
         )
-    numerators = np.zeros((len(lower), size), dtype=np.int64)
-    each, inside = np.arange(len(lower)), np.flatnonzero(lower > 0)
-    numerators[each, upper - 1] += 1
-    numerators[inside, lower[inside] - 1] -= 1
+    numerators = np.ones((count, 1), dtype=np.int64)
+    for place, own in enumerate(made.merged.sizes):
+        low, high, codes = lower[:, place, None], upper[:, place, None], np.arange(own)
+        inside = (codes >= low) & (codes < high)
+        along = (codes == high - 1).astype(np.int64) - (codes == low - 1) if place == made.line else inside
+        numerators = (numerators[:, :, None] * along[:, None, :]).reshape(count, -1)
     divisors = tuple(step * made.steps_per_count for step in sensitivity.queries.steps)
     return AdditiveMechanism(made.name, sensitivity, made.law, IntegerMixing(numerators, divisors, made))

@@ -18,8 +18,10 @@ from dxgeom.mechanisms.parts.toeplitz_mechanism import (
     line_bounds,
 )
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_damped, best_theta
+from dxgeom.mechanisms.parts.totals_by_category import asked_by_category, category_bounds, category_strategies
 from dxgeom.mechanisms.parts.weighed_totals import weighed_strategies
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.triangular import LAID_OUT
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 
@@ -31,6 +33,8 @@ def sought_along_a_line(metric: VerifiedMetric, queries: BoxQueries, worst: bool
     found; CertificateRefused.
     """
     merged = queries.merged
+    if len(merged.columns) > 1:
+        return _by_category(metric, queries)
     bounds = line_bounds(metric, merged)
     if bounds.line and bounds.presence is None:
         raise TooLarge("where steps along a line are all that is protected, independent noise at each cut is the best")
@@ -47,6 +51,19 @@ def sought_along_a_line(metric: VerifiedMetric, queries: BoxQueries, worst: bool
     if found is None:
         raise TooLarge("errors of so many ranges by noise in running totals are not found")
     return ToeplitzMechanism(TOEPLITZ, metric, queries, found[0], np.array([found[1]]))
+
+
+def _by_category(metric: VerifiedMetric, queries: BoxQueries) -> ToeplitzMechanism:
+    """Of prefixes in every combination of others' values. Raises: TooLarge, CertificateRefused."""
+    asked = asked_by_category(queries.merged, queries.merged.costs)
+    bounds = category_bounds(metric, queries.merged, asked.line)
+    for strategy in category_strategies(bounds, asked.costs):
+        scale = strategy.least_scale(bounds)
+        return ToeplitzMechanism(TOEPLITZ, metric, queries, strategy, np.array([scale]))
+    raise TooLarge(
+        f"noise in running totals of {asked.costs.categories:,} categories is for up to {LAID_OUT:,} prefixes, each "
+        "asked for, where nothing but steps along the line is nearer than records that come and go"
+    )
 
 
 def _held(
