@@ -63,7 +63,7 @@ def asked(policy, *queries):
     [
         (12, None, 2.0751),
         (12, 7, 6.7194),
-        (52, None, 2.6300),
+        pytest.param(52, None, 2.6300, marks=pytest.mark.long),
         pytest.param(52, 7, 6.978, marks=pytest.mark.long),
         pytest.param(365, None, 3.4008, marks=pytest.mark.long),
         pytest.param(365, 7, 7.175, marks=pytest.mark.long),
@@ -205,6 +205,7 @@ def test_what_is_no_law_and_no_strategy_is_refused():
     assert not HAND_MADE.hides(9.0, replace(bounds_of(None, None), spans=((2, Fraction(9)),)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rules", [(), (REGION,), (MOVES,), (REGION, MOVES)])
 def test_every_change_of_a_record_is_hidden_and_answers_count_what_they_say(rules):
     """All pairs of records, and none, through the inverse of the very matrix; and answers without noise."""
@@ -241,6 +242,7 @@ def test_every_change_of_a_record_is_hidden_and_answers_count_what_they_say(rule
     assert listed.variances() == pytest.approx(mechanism.variances, rel=1e-3)  # with rounding to the lattice
 
 
+@pytest.mark.long
 def test_plans_by_a_general_search_err_as_much():
     policy = policy_of(PRESENCE, REGION, MOVES, days=6)
     for queries in ((BY_REGION,), (BY_REGION, {"total": "so far"})):
@@ -248,6 +250,7 @@ def test_plans_by_a_general_search_err_as_much():
         assert both[0].loss == pytest.approx(both[1].loss, rel=1e-3)
 
 
+@pytest.mark.long
 def test_other_counts_by_category_are_answered_as_before():
     """Windows, and counts of single days, are no prefixes; of a stated number of records none comes or goes."""
     policy = policy_of(PRESENCE, REGION)
@@ -271,6 +274,7 @@ def kept(tmp_path_factory):
     return plan, dx.save_plan(plan, path, policy=policy), json.loads(path.read_text())
 
 
+@pytest.mark.long
 def test_plans_of_boxes_have_it_and_a_smaller_scale_is_refused(kept):
     plan, _, _ = kept
     assert type(plan.mechanism.strategy) is CategoryStrategy
@@ -280,6 +284,7 @@ def test_plans_of_boxes_have_it_and_a_smaller_scale_is_refused(kept):
             replace(plan.mechanism, **change)
 
 
+@pytest.mark.long
 def test_a_file_makes_the_same_plan_and_one_that_was_written_to_is_refused(kept, tmp_path):
     plan, loaded, document = kept
     assert loaded.plan.fingerprint == plan.fingerprint
@@ -300,6 +305,7 @@ def test_a_file_makes_the_same_plan_and_one_that_was_written_to_is_refused(kept,
             dx.load_plan(tmp_path / "forged.json")
 
 
+@pytest.mark.long
 def test_a_list_of_queries_is_kept_in_a_file_too(tmp_path):
     policy = policy_of(PRESENCE, REGION, days=3)
     plan = dx.plan(policy.compile(), asked(policy, BY_REGION), mechanism=TOEPLITZ)
@@ -307,6 +313,7 @@ def test_a_list_of_queries_is_kept_in_a_file_too(tmp_path):
     assert loaded.plan.fingerprint == plan.fingerprint and audit_plan(loaded).holds
 
 
+@pytest.mark.long
 def test_an_audit_confirms_it_by_another_route_and_sees_too_little_noise(kept):
     plan, loaded, _ = kept
     audit = audit_plan(loaded)
