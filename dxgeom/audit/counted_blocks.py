@@ -328,8 +328,11 @@ def _of_boxes(mechanism: BoxMechanism, number: int) -> CountedBlock:
 
 
 def _of_totals(mechanism: ToeplitzMechanism, number: int) -> CountedBlock:
-    columns = mechanism.merged.columns
-    along, merged = (InTotals(len(one.words)) for one in columns), {one.axis: one.codes for one in columns}
+    columns, along = mechanism.merged.columns, []
+    for place, column in enumerate(columns):
+        size = len(column.words)
+        along.append(InTotals(size) if place in mechanism.lines else InClasses(size, 1))
+    merged = {one.axis: one.codes for one in columns}
     return CountedBlock(tuple(merged), tuple(along), merged, mechanism.step.denominator)
 
 

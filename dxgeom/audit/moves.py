@@ -25,7 +25,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import NDArray
 
-from dxgeom.audit.counted_blocks import AboveFirst, CountedBlock, FirstOfTwo, InTotals, NoisyBlock, Weighed
+from dxgeom.audit.counted_blocks import AboveFirst, FirstOfTwo, InTotals, NoisyBlock, Weighed
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.metrics.combinations import CapMetric, GroupedMetric, PresenceMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric
@@ -111,7 +111,7 @@ def moves_of(metric: Metric, sizes: Sequence[int]) -> Moves:
 
 
 Codes: TypeAlias = NDArray[np.int64]
-_NEAR: Final = 1e-9
+NEAR: Final = 1e-9
 """Relative: what is so near to its distance is summed in rationals; float64 is off by far less for all else."""
 _MOST_NEAR: Final = 500_000
 _AT_ONCE: Final = 1 << 14
@@ -206,7 +206,7 @@ class _Loads:
         """That each of these (n, L) uses up no more than its distance (n,), *exactly*."""
         limits = distances**2 if self.normal else distances
         floats = sizes @ np.array([float(rate) for rate in self.rates])
-        open_still = ~(floats <= limits * (1 - _NEAR))
+        open_still = ~(floats <= limits * (1 - NEAR))
         near, which = np.unique(sizes[open_still], axis=0, return_inverse=True)
         if len(near) > _MOST_NEAR:
             raise TooLarge(
@@ -231,7 +231,7 @@ class _Loads:
             )
 
 
-_PRECISION: Final = 256
+PRECISION: Final = 256
 _LEAST: Final = 1e-200
 _ROUNDED: Final = 1 + 2.0**-50
 _NUMBERS_AT_ONCE: Final = 1 << 24
@@ -320,7 +320,7 @@ def require_along_bases(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
     if moves.together:
         raise TooLarge("noise along bases is audited where distances add up over attributes")
     known: dict[tuple[int, bytes], _Turned] = {}
-    with ctx.workprec(_PRECISION):
+    with ctx.workprec(PRECISION):
         parts = [_Part(one, known) for one in noisy]
     looked_at = 0
     for axis in range(len(moves.sizes)):
@@ -353,14 +353,14 @@ def _require(squares: NDArray[np.float64], distances: NDArray[np.float64], parts
         raise CertificateRefused("the noise does not hide what the metric protects: it is too narrow along some basis")
 
 
-_MOST_TOTALS: Final = 2000
-_VECTORS_AT_ONCE: Final = 512
+MOST_TOTALS: Final = 2000
+VECTORS_AT_ONCE: Final = 512
 
 
 def require_along_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
     """That every move is hidden, of which all changes are made; in a sentence. Raises: CertificateRefused, TooLarge."""
     law = next(law for one in noisy for law in one.laws)
-    vectors = _OfTriangle(noisy) if isinstance(law, TriangularNormals) else _OfTotals(noisy)
+    vectors = _of_triangle(noisy) if isinstance(law, TriangularNormals) else _OfTotals(noisy)
     axis, codes = noisy[0].block.axes[0], noisy[0].block.merged
     alike = [distance for places, distance in moves.together if axis in places]
     part, values = moves.parts[axis], np.arange(vectors.size)
@@ -392,9 +392,8 @@ def require_joint_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
     if not (totals and isinstance(law, KroneckerNormals) and np.all(law.spreads == law.spreads.flat[0])):
         raise CertificateRefused("noise in joint totals has one law, alike in all totals")
     longest, nearest = Fraction(block.steps) / Fraction(float(law.spreads.flat[0])), []
-    for axis, along, own in zip(block.axes, block.along, law.maps, strict=True):
-        single = CountedBlock((axis,), (along,), {axis: block.merged[axis]}, 1)
-        longest *= Fraction(_OfTriangle([NoisyBlock(single, [TriangularNormals(own)])]).longest)
+    for axis, own in zip(block.axes, law.maps, strict=True):
+        longest *= Fraction(OfTriangle(own, 1).longest)
         nearest += [Fraction(float(pairs.bound.min())) for pairs in moves.along(axis) if pairs.bound.size]
     nearest += [distance for places, distance in moves.together if {*places} & {*block.axes}]
     alone = moves.presence is not None and longest <= Fraction(round_down(moves.presence))
@@ -409,7 +408,7 @@ def require_in_a_row(noisy: Sequence[NoisyBlock], over: OverPeriods) -> str:
     No change Σ s_t·v_t with s from -1 to 1 is longer than √Σ|v_t·v_u|. Raises: CertificateRefused, TooLarge.
     """
     law, block = next(law for one in noisy for law in one.laws), noisy[0].block
-    vectors = _OfTriangle(noisy) if isinstance(law, TriangularNormals) else _OfTotals(noisy)
+    vectors = _of_triangle(noisy) if isinstance(law, TriangularNormals) else _OfTotals(noisy)
     if block.axes != (over.axis,):
         raise CertificateRefused("what is promised of several periods is about another attribute than the totals")
     codes = np.asarray(block.merged[over.axis])
@@ -428,21 +427,26 @@ def _only_law(noisy: Sequence[NoisyBlock]) -> NoiseLaw:
     laws = [law for one in noisy for law in one.laws]
     if len(laws) != 1 or not isinstance(noisy[0].block.along[0], InTotals):
         raise CertificateRefused(_ONE_LAW)
-    if laws[0].dimension > _MOST_TOTALS:
-        raise TooLarge(f"running totals of more than {_MOST_TOTALS:,} values are not laid out for this audit")
+    if laws[0].dimension > MOST_TOTALS:
+        raise TooLarge(f"running totals of more than {MOST_TOTALS:,} values are not laid out for this audit")
     return laws[0]
 
 
-@final
-class _OfTriangle:
-    """Of each value what the noise's triangular matrix makes of it, undone: in float64, and near a distance in balls.
-    Raises: CertificateRefused for noise of another form; TooLarge."""
+def _of_triangle(noisy: Sequence[NoisyBlock]) -> OfTriangle:
+    """Raises: CertificateRefused for noise of another form; TooLarge."""
+    law = _only_law(noisy)
+    if not isinstance(law, TriangularNormals):
+        raise CertificateRefused(_ONE_LAW)
+    return OfTriangle(law.factor, noisy[0].block.steps)
 
-    def __init__(self, noisy: Sequence[NoisyBlock]) -> None:
-        law = _only_law(noisy)
-        if not isinstance(law, TriangularNormals):
-            raise CertificateRefused(_ONE_LAW)
-        self._factor, self.size, self._steps = law.factor, law.dimension, noisy[0].block.steps
+
+@final
+class OfTriangle:
+    """Of each value what a noise's triangular matrix makes of its totals, undone: in float64, and near a distance in
+    balls."""
+
+    def __init__(self, factor: NDArray[np.float64], steps: int) -> None:
+        self._factor, self.size, self._steps = factor, len(factor), steps
         added = self._steps * np.tri(self.size)
         with np.errstate(all="ignore"):  # of what is no number here balls decide
             self._laid_out = np.linalg.solve(self._factor, added)
@@ -450,18 +454,23 @@ class _OfTriangle:
             # The inverse is what is laid out, of differences; twice for what it lacks itself.
             self._off = left * (4 * float(np.linalg.norm(self._laid_out)) / self._steps)
 
+    def lengths(self, one: NDArray[np.int64], other: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """Of these vectors, or of how far they are from others; off by a billionth of what they are."""
+        with np.errstate(all="ignore"):
+            vectors, off = self._laid_out[:, one], self._off[one]
+            if other is not None:
+                vectors, off = vectors - self._laid_out[:, other], off + self._off[other]
+            return np.asarray(np.linalg.norm(vectors, axis=0) + off)
+
     def require(self, one: NDArray[np.int64], other: NDArray[np.int64] | None, bounds: NDArray[np.float64]) -> None:
         """Raises: CertificateRefused unless they are no further apart, or where there is no other, no longer."""
-        for start in range(0, len(one), _VECTORS_AT_ONCE):
-            here = slice(start, start + _VECTORS_AT_ONCE)
-            vectors, off = self._laid_out[:, one[here]], self._off[one[here]]
-            with np.errstate(all="ignore"):
-                if other is not None:
-                    vectors, off = vectors - self._laid_out[:, other[here]], off + self._off[other[here]]
-                far = ~(np.linalg.norm(vectors, axis=0) + off <= bounds[here] * (1 - _NEAR))
+        for start in range(0, len(one), VECTORS_AT_ONCE):
+            here = slice(start, start + VECTORS_AT_ONCE)
+            lengths = self.lengths(one[here], None if other is None else other[here])
+            far = ~(lengths <= bounds[here] * (1 - NEAR))
             for place in np.flatnonzero(far).tolist():
                 at = start + place
-                length = self._in_balls(int(one[at]), None if other is None else int(other[at]))
+                length = self.in_balls(int(one[at]), None if other is None else int(other[at]))
                 if not bool(length <= arb(float(bounds[at]))):
                     raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
 
@@ -477,10 +486,10 @@ class _OfTriangle:
         slack = float(lengths.sum()) * (2 * float(off.sum()) + float(lengths.sum()) * self.size * 2.0**-50)
         return float(np.abs(found.T @ found).sum()) * (1 + 2.0**-30) + slack <= float(epsilon) ** 2
 
-    def _in_balls(self, one: int, other: int | None) -> arb:
+    def in_balls(self, one: int, other: int | None) -> arb:
         """How far they are apart, by solving row by row."""
         found: list[arb] = []
-        with ctx.workprec(_PRECISION):
+        with ctx.workprec(PRECISION):
             for place, row in enumerate(self._factor):
                 moved = self._steps * ((place >= one) - (other is not None and place >= other))
                 known = zip(row[:place].tolist(), found, strict=True)
@@ -508,13 +517,13 @@ class _OfTotals:
 
     def require(self, one: NDArray[np.int64], other: NDArray[np.int64] | None, bounds: NDArray[np.float64]) -> None:
         """Raises: CertificateRefused unless they are no further apart, or where there is no other, no longer."""
-        for start in range(0, len(one), _VECTORS_AT_ONCE):
-            here = slice(start, start + _VECTORS_AT_ONCE)
+        for start in range(0, len(one), VECTORS_AT_ONCE):
+            here = slice(start, start + VECTORS_AT_ONCE)
             with np.errstate(all="ignore"):
                 vectors = self._laid_out[:, one[here]]
                 if other is not None:
                     vectors = vectors - self._laid_out[:, other[here]]
-                far = ~(np.linalg.norm(vectors, axis=0) <= bounds[here] * (1 - _NEAR))
+                far = ~(np.linalg.norm(vectors, axis=0) <= bounds[here] * (1 - NEAR))
             for place in np.flatnonzero(far).tolist():
                 at = start + place
                 square = self._exactly(int(one[at]), None if other is None else int(other[at]))
@@ -529,10 +538,10 @@ class _OfTotals:
             lengths = float(np.linalg.norm(found, axis=0).sum())
             told = float(np.abs(found.T @ found).sum()) + lengths**2 * self.size * 2.0**-50
             return told * (1 + 2.0**-30) <= float(epsilon) ** 2
-        if float(np.linalg.norm(found.sum(axis=1))) <= float(epsilon) * (1 - _NEAR):
+        if float(np.linalg.norm(found.sum(axis=1))) <= float(epsilon) * (1 - NEAR):
             return True
         series, total = self._law.series.tolist(), arb(0)
-        with ctx.workprec(_PRECISION):
+        with ctx.workprec(PRECISION):
             shares = [(place, arb(self._steps) / arb(float(self._law.lengths[place]))) for place in codes.tolist()]
             for row in range(self.size):
                 total += sum((arb(series[row - place]) * one for place, one in shares if place <= row), arb(0)) ** 2

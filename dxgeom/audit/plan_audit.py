@@ -45,6 +45,7 @@ from dxgeom.audit.moves import (
     require_weighed,
     weighs_sums,
 )
+from dxgeom.audit.moves_by_category import require_by_category
 from dxgeom.audit.rolled_up_audit import require_rolled_up
 from dxgeom.audit.unlisted_audit import require_unlisted
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
@@ -65,6 +66,7 @@ from dxgeom.metrics.components import components_of
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.noise.triangular import TriangularNormals
@@ -383,6 +385,8 @@ def _in_blocks(mechanism: Any, metric: Metric, over: OverPeriods | None = None) 
     if any(isinstance(law, ToeplitzNormals | TriangularNormals) for one in noisy for law in one.laws):
         said = require_along_totals(noisy, moves)
         return said if over is None else f"{said}; {require_in_a_row(noisy, over)}"
+    if any(isinstance(law, CategoryNormals) for one in noisy for law in one.laws):
+        return require_by_category(noisy, moves)
     if in_joint_totals(noisy):
         return require_joint_totals(noisy, moves)
     if over is not None:

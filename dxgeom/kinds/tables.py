@@ -307,17 +307,21 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
         return blank
 
     def sizes(self, plan: Plan) -> dict[str, Any]:
-        measured = [one.in_words for one in plan.mechanism.factors]
+        measured = [_in_words(one) for one in plan.mechanism.factors]
         return {"boxes": plan.queries.count, "mechanism": plan.mechanism.name, "measured": measured}
 
     def lines_at(self, plan: Plan, spend: Fraction) -> list[str]:
         measured = [
-            f"  {one.title} {factor.in_words}"
+            f"  {one.title} {_in_words(factor)}"
             for one, factor in zip(plan.mechanism.merged.columns, plan.mechanism.factors, strict=True)
         ]
         lines = self.compared(plan, f"{plan.queries.count:,} boxes: {plan.mechanism.name}", measured)
         drawn = plan.metric.privacy == PURE and plan.lower_bound > 0
         return [*lines, *(["where the bound draws directions: it holds but for a chance of 1e-9"] if drawn else [])]
+
+
+def _in_words(factor: Any) -> str:
+    return "value by value" if factor is None else factor.in_words
 
 
 TABLES: Final = WholeTablesKind()

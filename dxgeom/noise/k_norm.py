@@ -13,6 +13,7 @@ from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
@@ -30,6 +31,7 @@ LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     KroneckerNormals,
     ToeplitzNormals,
     TriangularNormals,
+    CategoryNormals,
     GaussianWithJumps,
     FacetConeNoise,
     ProductNoise,

@@ -25,7 +25,11 @@ from dxgeom.mechanisms.parts.products import ProductNumbers, in_products, produc
 from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL
 from dxgeom.mechanisms.parts.table_candidates import marginal_space, proved
 from dxgeom.mechanisms.parts.table_mechanism import KRONECKER
-from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, totals_in_answers
+from dxgeom.mechanisms.parts.toeplitz_mechanism import (
+    TOEPLITZ,
+    ToeplitzMechanism,
+    totals_in_answers,
+)
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.law import NoiseLaw
@@ -217,7 +221,7 @@ def _in_totals(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechani
         raise Wrong("DX305", "mechanism.law", f"the 'kind' of this is {IN_TOTALS}")
     scales = floats_of(law["scales"], "mechanism.law.scales")
     boxes = _counted_boxes(sensitivity)
-    strategy = strategy_of([law["strategy"]], boxes.merged.sizes, "mechanism.law.strategy")
+    strategy = strategy_of([law["strategy"]], boxes.merged, "mechanism.law.strategy")
     with refused_as("DX306", "mechanism.law"):
         made = ToeplitzMechanism(part.name, sensitivity.metric, boxes, strategy, scales)
         return totals_in_answers(made, sensitivity)

@@ -79,6 +79,16 @@ class RootPart(BaseModel):
     root: dict[str, Any] = Field(description="A lower triangular matrix of whole numbers, over 2²⁴, row by row.")
 
 
+class CategoryTotalsPart(BaseModel):
+    """How running totals along an attribute are measured for every value of others, by weights of changes."""
+
+    model_config = _STRICT
+
+    categories: int = Field(description="How many combinations of the others' values there are.", ge=2)
+    mean: WeighedTotalsPart = Field(description="Weights along the mean of all categories.")
+    across: WeighedTotalsPart = Field(description="Weights across it.")
+
+
 @final
 class BoxNoisePart(BaseModel):
     """How boxes are measured, and the noise in it."""
@@ -86,9 +96,12 @@ class BoxNoisePart(BaseModel):
     model_config = _STRICT
 
     name: Literal["boxes-gaussian", "boxes-laplace", "toeplitz-gaussian"]
-    measured: list[Literal["line"] | list[int] | TotalsPart | WeighedTotalsPart | RootPart] = Field(
-        description="For each attribute whose values boxes tell apart: cut by cut along its line, or into how many "
-        "classes each level of a tree splits those above; or of one attribute its running totals, of several a root."
+    measured: list[Literal["line"] | list[int] | TotalsPart | WeighedTotalsPart | RootPart | CategoryTotalsPart] = (
+        Field(
+            description="For each attribute whose values boxes tell apart: cut by cut along its line, or into how many "
+            "classes each level of a tree splits those above; or of one attribute its running totals, also by "
+            "others, of several a root."
+        )
     )
     scales: dict[str, Any] = Field(description="The scale of the noise in each block at spend 1; 0 for none.")
 
@@ -140,7 +153,7 @@ class BoxCodec(Codec):
 
     def rebuilt(self, document: BoxPlanDocument, policy: Policy) -> Plan:
         queries = _queries(document.boxes, policy)
-        factors = _measured_of(document.box_noise, queries.merged.sizes)
+        factors = _measured_of(document.box_noise, queries.merged)
         scales = scales_of(document.box_noise.scales, "box_noise.scales")
         with refused_as("DX306", "box_noise"):
             return boxes_of_scales(
@@ -157,15 +170,15 @@ def _measured_data(mechanism: BoxMechanism | ToeplitzMechanism) -> list[Any]:
     return measured_data(mechanism.trees)
 
 
-def _measured_of(part: BoxNoisePart, sizes: Sequence[int]) -> Sequence[Factor] | TotalsStrategy:
+def _measured_of(part: BoxNoisePart, merged: BoxQueries) -> Sequence[Factor] | TotalsStrategy:
     """Raises: Wrong."""
     place = "box_noise.measured"
     totals = [one for one in part.measured if isinstance(one, BaseModel)]
-    if len(part.measured) == len(totals) == len(sizes) and part.name == TOEPLITZ:
-        return strategy_of([one.model_dump() for one in totals], sizes, place)
+    if len(part.measured) == len(totals) and part.name == TOEPLITZ:
+        return strategy_of([one.model_dump() for one in totals], merged, place)
     if totals or part.name == TOEPLITZ:
-        raise Wrong("DX305", place, f"running totals have noise that is called {TOEPLITZ}, of each attribute")
-    return measured_of(part.measured, sizes, place)
+        raise Wrong("DX305", place, f"running totals have noise that is called {TOEPLITZ}, and nothing else has")
+    return measured_of(part.measured, merged.sizes, place)
 
 
 def _queries(part: BoxesPart, policy: Policy) -> BoxQueries:

@@ -24,9 +24,11 @@ from dxgeom.mechanisms.parts.contrasts import LARGEST_ENTRY, MOST_JOINED, Contra
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.mechanisms.parts.joint_totals import LARGEST_IN_ROOT, MOST_VALUES, JointStrategy, TotalsRoot
 from dxgeom.mechanisms.parts.products import ProductStrategy, StrategyFactor
-from dxgeom.mechanisms.parts.toeplitz_mechanism import TotalsStrategy
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TotalsStrategy, length_of_line
 from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
+from dxgeom.mechanisms.parts.totals_by_category import CategoryStrategy
 from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
+from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS
 from dxgeom.noise.law import NoiseLaw
@@ -43,6 +45,7 @@ from dxgeom.plan_files.text.exact_text import (
     wholes_of,
 )
 from dxgeom.plan_files.wrong import Wrong, refused_as
+from dxgeom.universe.workloads.box_queries import BoxQueries
 
 BODIES: Final[tuple[type[Any], ...]] = (
     Box,
@@ -58,7 +61,7 @@ BODIES: Final[tuple[type[Any], ...]] = (
 """The bodies that a file can hold: those whose own classes refuse what is no body."""
 JUMPS: Final = GaussianWithJumps.__name__
 """Normal noise with jumps: the axes of the normal part, all else follows from policy and queries."""
-_FOLLOWING: Final = (GaussianWithJumps, ToeplitzNormals, TriangularNormals)
+_FOLLOWING: Final = (GaussianWithJumps, ToeplitzNormals, TriangularNormals, CategoryNormals)
 """Laws whose numbers follow from what a file says instead."""
 KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES) if kind not in _FOLLOWING}
 SCALES: Final = "ScalesInTables"
@@ -82,6 +85,7 @@ IN_PLACE_OF_LAWS: Final = (
 LINE: Final = "line"
 _MOST_LEVELS: Final = 64
 _WEIGHTS: Final = ("records", "steps", "costs")
+_PARTS: Final = ("mean", "across")
 _OF_A_FACTOR: Final = ("kinds", "rates", "sums", "shares")
 BASES_FORM: Final = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Floats"}, {"type": "null"}]}}
 _MOST_NESTED = 20
@@ -164,9 +168,12 @@ def measured_of(data: Any, sizes: Sequence[int], place: str) -> tuple[Factor, ..
 
 def strategy_data(strategy: TotalsStrategy) -> list[dict[str, Any]]:
     """How running totals are measured along each attribute, as a file holds it: coefficients and lengths, or the
-    matrix, follow; or it is the root itself, what is not above its diagonal."""
+    matrix, follow; or it is the root itself, what is not above its diagonal. Of categories in one part."""
     if isinstance(strategy, JointStrategy):
         return [{"root": array_data(one.entries[np.tril_indices(one.size)])} for one in strategy.roots]
+    if isinstance(strategy, CategoryStrategy):
+        parts = {name: strategy_data(getattr(strategy, name))[0] for name in _PARTS}
+        return [{"categories": strategy.categories, **parts}]
     if isinstance(strategy, WeighedStrategy):
         weights = {name: [*map(float_text, getattr(strategy, name))] for name in _WEIGHTS}
         return [weights | {"nodes": list(strategy.nodes)}]
@@ -174,13 +181,15 @@ def strategy_data(strategy: TotalsStrategy) -> list[dict[str, Any]]:
     return [said | ({"alpha": float_text(strategy.alpha)} if strategy.alpha else {})]
 
 
-def strategy_of(data: Sequence[Any], sizes: Sequence[int], place: str) -> TotalsStrategy:
-    """The same again, over so many values told apart of each attribute. Raises: Wrong."""
+def strategy_of(data: Sequence[Any], merged: BoxQueries, place: str) -> TotalsStrategy:
+    """The same again, over the values that these boxes tell apart. Raises: Wrong."""
     if data and all(isinstance(one, dict) and "root" in one for one in data):
         return _joint_of(data, place)
-    if not len(data) == len(sizes) == 1:
+    if len(data) != 1:
         raise Wrong("DX305", place, "noise in running totals of several attributes has a root for each")
-    return _alone_of(data[0], sizes[0], f"{place}[0]")
+    with refused_as("DX306", place):
+        size = length_of_line(merged)
+    return _alone_of(data[0], size, f"{place}[0]")
 
 
 def _joint_of(data: Sequence[Any], place: str) -> JointStrategy:
@@ -195,6 +204,8 @@ def _joint_of(data: Sequence[Any], place: str) -> JointStrategy:
 
 
 def _alone_of(data: Any, size: int, place: str) -> TotalsStrategy:
+    if isinstance(data, dict) and "categories" in data:
+        return _by_category_of(data, size, place)
     if isinstance(data, dict) and "records" in data:
         return _weighed_of(data, size, place)
     damped = isinstance(data, dict) and "alpha" in data
@@ -205,6 +216,14 @@ def _alone_of(data: Any, size: int, place: str) -> TotalsStrategy:
     with refused_as("DX305", place):
         alpha = float_of(said["alpha"], f"{place}.alpha") if damped else 0.0
         return ToeplitzStrategy(size, float_of(said["theta"], f"{place}.theta"), window, said["scaled"], alpha)
+
+
+def _by_category_of(data: Any, size: int, place: str) -> CategoryStrategy:
+    said = keys_of(data, ("categories", *_PARTS), place)
+    categories = whole_of(said["categories"], f"{place}.categories", 2)
+    mean, across = (_weighed_of(said[name], size, f"{place}.{name}") for name in _PARTS)
+    with refused_as("DX305", place):
+        return CategoryStrategy(categories, mean, across)
 
 
 def _weighed_of(data: Any, size: int, place: str) -> WeighedStrategy:
@@ -450,9 +469,14 @@ def laws_schema() -> dict[str, Any]:
     }
     strategy = {"type": "object", "properties": said, "required": [*said], "additionalProperties": False}
     strategy["properties"] = said | {"alpha": {"$ref": "#/$defs/Float"}}
-    totals = {"kind": {"const": IN_TOTALS}, "scales": _form(NDArray[np.float64]), "strategy": strategy}
+    floats, text = {"type": "array", "items": {"$ref": "#/$defs/Float"}}, {"type": "string"}
+    nodes = {"type": "array", "items": {"type": "integer"}}
+    weighed = _closed({**dict.fromkeys(_WEIGHTS, floats), "nodes": nodes})
+    by_category = _closed({"categories": {"type": "integer"}, **dict.fromkeys(_PARTS, weighed)})
+    each = {"anyOf": [strategy, weighed, by_category]}
+    totals = {"kind": {"const": IN_TOTALS}, "scales": _form(NDArray[np.float64]), "strategy": each}
     along = {"kind": {"const": ALONG}, "scales": _form(NDArray[np.float64]), "bases": BASES_FORM}
-    whole, text = {"type": "integer"}, {"type": "string"}
+    whole = {"type": "integer"}
     array = {"anyOf": [{"$ref": "#/$defs/Whole"}, {"type": "null"}]}
     factor = {"attribute": whole, "bits": whole, **dict.fromkeys(_OF_A_FACTOR, array)}
     product = {"size": text, "factors": {"type": "array", "items": _closed(factor)}}

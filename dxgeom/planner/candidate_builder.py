@@ -93,7 +93,8 @@ class CandidateBuilder:
         if self.objective.size is not None:
             return self.objective.lower_bound(self.sensitivity, None, None)
         if self.sensitivity.metric.privacy == CONCENTRATED:
-            found = self._gaussian_bound() or self._boxed_bound() or self._bound_in_products()
+            found = self._bound_by_category() or self._gaussian_bound() or self._boxed_bound()
+            found = found or self._bound_in_products()
             return found or max(self._bound_in_boxes(), self._bound_by_weights())
         tables = _if_made(self._marginal_space)
         found = self.objective.lower_bound(self.sensitivity, _if_made(self._hull), _if_made(self._space))
@@ -126,6 +127,10 @@ class CandidateBuilder:
         with suppress(TooLarge):
             return 0.0 if workload is None else workload.bound(self.options.work) / share
         return 0.0
+
+    def _bound_by_category(self) -> float:
+        """Of prefixes in several categories, known without a search for a covariance."""
+        return self.in_boxes.bound_by_category if self.asks_boxes else 0.0
 
     def _bound_in_boxes(self) -> float:
         return self.in_boxes.bound if self.asks_boxes else 0.0

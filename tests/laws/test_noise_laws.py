@@ -22,6 +22,7 @@ from dxgeom.noise.composed import CartesianProductNoise, LinearImageNoise, Produ
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.jump_shifts import JumpShifts
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS as LAWS_FOR_BODIES
@@ -76,6 +77,9 @@ LAWS = {
         np.array([2**60, 2**59, 3 * 2**57, -(2**55)]), np.array([90.0, 90.0, 40.0, 60.0])
     ),
     "normal numbers through a triangle": TriangularNormals(np.array([[90.0, 0.0], [-40.0, 60.0]])),
+    "normal numbers that categories share": CategoryNormals(
+        np.array([[90.0, 0.0], [-40.0, 60.0]]), np.array([[-20.0, 0.0], [8.0, 16.0]]), (1, 2, 2)
+    ),
     "Gaussian with jumps": GaussianWithJumps.around(
         GaussianNoise(Ellipsoid(np.array([[50.0, 0.0], [-12.0, 40.0]]))),
         JumpShifts.listed(np.array([[30, 0], [0, 20], [30, -20], [10, 10]]), np.array([1.0, 1.0, 1.25, 0.875])),

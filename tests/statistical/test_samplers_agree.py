@@ -22,6 +22,7 @@ from dxgeom.noise.composed import CartesianProductNoise, LinearImageNoise, Produ
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
@@ -193,6 +194,7 @@ def test_no_law_is_forgotten():
         KroneckerNormals,
         ToeplitzNormals,
         TriangularNormals,
+        CategoryNormals,
         CartesianProductNoise,
     }
     assert {type(law) for name in SAMPLERS for law in samplers(name)} == members(NoiseLaw) - others

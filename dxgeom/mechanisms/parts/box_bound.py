@@ -29,6 +29,7 @@ from dxgeom.mechanisms.parts.box_bound_at_once import (
     each_alone,
     most_of,
     of_all_prefixes,
+    of_prefixes_by_category,
     of_whole_products,
     spread,
     where_records_go,
@@ -332,6 +333,9 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     boxes, least = boxes.merged, privacy_measure_of(metric.privacy).least_mean_square
     alone = costs * each_alone(metric, boxes)
     every = np.arange(boxes.count)
+    found = of_prefixes_by_category(metric, boxes, costs) if metric.privacy != PURE else 0.0
+    if found:
+        return found * least / UPWARD
     found = max(_by_duality(metric, boxes, costs, alone, every), _by_weights(metric, boxes, costs))
     found = max(found, _of_prefixes_along_a_line(metric, boxes, costs)) * least
     if metric.privacy == PURE:

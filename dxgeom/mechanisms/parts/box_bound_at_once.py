@@ -8,9 +8,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.bounds.lines import prefixes_bound, ranges_bound
 from dxgeom.mechanisms.linear.distance_bounds import distance_bounds_of
 from dxgeom.mechanisms.parts.box_scales import line_gaps
+from dxgeom.mechanisms.parts.totals_by_category import asked_by_category, category_bound, category_bounds
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.universe.workloads.box_queries import BoxQueries
@@ -23,6 +25,8 @@ def bound_at_once(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.f
     """Total squared error, each times its cost, that no normal noise is below: a closed form for each attribute that
     has one, and each other box alone."""
     boxes = boxes.merged
+    if found := of_prefixes_by_category(metric, boxes, costs):
+        return found / UPWARD
     alone, total, left = costs * each_alone(metric, boxes), 0.0, np.arange(boxes.count)
     for place in range(len(boxes.columns)):
         alike = of_all_prefixes(metric, boxes, costs, place, 1)
@@ -30,6 +34,24 @@ def bound_at_once(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.f
         if own > float(alone[among].sum()):
             total, left = total + own, np.setdiff1d(left, among)
     return (total + float(alone[left].sum())) / UPWARD
+
+
+def of_prefixes_by_category(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
+    """The same of prefixes along one column, which are asked alike for every combination of values of others, where
+    records come and go; by weights of changes. 0 of others."""
+    if len(boxes.columns) < 2 or not isinstance(metric.metric, PresenceMetric):
+        return 0.0
+    try:
+        asked = asked_by_category(boxes, costs)
+        bounds = category_bounds(metric, boxes, asked.line)
+    except TooLarge:
+        return 0.0
+    if not asked.alike:
+        return 0.0
+    presence, others = metric.metric.epsilon, [place for place in range(len(boxes.columns)) if place != asked.line]
+    each = [most_of(metric, boxes, place) for place in others]
+    farthest = min(2 * presence, sum((2 * presence if one is None else one for one in each), Fraction(0)))
+    return category_bound(float(presence), line_gaps(metric, boxes)[asked.line], float(farthest), bounds, asked.costs)
 
 
 def each_alone(metric: VerifiedMetric, boxes: BoxQueries) -> NDArray[np.float64]:

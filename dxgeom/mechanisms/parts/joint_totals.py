@@ -140,7 +140,7 @@ class JointStrategy(Closed):
         return "joint", *(one.entries for one in self.roots)
 
     @property
-    def least(self) -> float:
+    def narrowest(self) -> float:
         """So much noise at least any total has, at a scale of 1, that no total before it has."""
         return math.prod(float(np.diag(one.matrix).min()) for one in self.roots)
 

@@ -1,5 +1,5 @@
 """Counts of intervals of one attribute, or of boxes, as differences of running totals with noise through a triangular
-matrix of each attribute."""
+matrix of each attribute; of prefixes also for each value of others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.contract.readers import CountedTables, require_own_records
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.distance_bounds import joint_distance_bounds_of
-from dxgeom.mechanisms.linear.mixing import IntegerMixing, RunningTotals, Summing
+from dxgeom.mechanisms.linear.mixing import Classes, IntegerMixing, RunningTotals, Summing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_mechanism import BoxedCounts
 from dxgeom.mechanisms.parts.box_scales import line_gaps, promised_of
@@ -26,6 +26,12 @@ from dxgeom.mechanisms.parts.joint_totals import JointStrategy
 from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy
+from dxgeom.mechanisms.parts.totals_by_category import (
+    AskedByCategory,
+    CategoryStrategy,
+    asked_by_category,
+    category_bounds,
+)
 from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
 from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric
@@ -36,9 +42,9 @@ from dxgeom.universe.workloads.box_queries import BoxQueries
 
 TOEPLITZ: Final = "toeplitz-gaussian"
 """Its name is that of its first form; a triangular matrix by weights of changes goes by it, too, and one of each of
-several attributes."""
+several attributes, or of the mean of categories and of what is across it."""
 LineStrategy = ToeplitzStrategy | WeighedStrategy
-TotalsStrategy = LineStrategy | JointStrategy
+TotalsStrategy = LineStrategy | JointStrategy | CategoryStrategy
 _BITS: Final = 61
 
 
@@ -57,6 +63,11 @@ def line_bounds(metric: VerifiedMetric | OverPeriods, merged: BoxQueries) -> Lin
     if found.presence is None and found.apart is None:
         raise TooLarge("no record moves these counts at a finite distance, so they need no noise")
     return found
+
+
+def length_of_line(merged: BoxQueries) -> int:
+    """How many values the attribute has whose running totals noise is in. Raises: TooLarge for other boxes."""
+    return merged.sizes[0] if len(merged.columns) == 1 else asked_by_category(merged, merged.costs).shape[1]
 
 
 def bounds_over_periods(metric: VerifiedMetric, merged: BoxQueries) -> LineBounds | None:
@@ -92,7 +103,7 @@ class ToeplitzMechanism(BoxedCounts):
     """Counts of intervals of one attribute, or of boxes: noise of ``strategy``, times the one of ``scales``, in running
     totals.
 
-    Every count is a difference of two along each attribute.
+    Every count is a difference of two along each attribute; or of prefixes in several categories the sum of some.
 
     Guarantee: replacing record i by j makes D_α at most α·(s·d(i, j))²/2 where s is spent; or where the metric promises
     something of several periods, what it promises of these takes d's place. Whatever is released is made
@@ -116,7 +127,7 @@ class ToeplitzMechanism(BoxedCounts):
             raise CertificateRefused(f"noise in running totals is {TOEPLITZ}")
         require_for_normal_noise(self.metric.privacy)
         self.require_no_number()
-        known = type(self.strategy) in (ToeplitzStrategy, WeighedStrategy, JointStrategy)
+        known = type(self.strategy) in (ToeplitzStrategy, WeighedStrategy, JointStrategy, CategoryStrategy)
         if self.scales.shape != (1,) or self.scales.dtype != np.float64 or not known:
             raise CertificateRefused("noise in running totals has one scale, of a strategy")
         if not self._hides():
@@ -126,15 +137,32 @@ class ToeplitzMechanism(BoxedCounts):
         if isinstance(self.strategy, JointStrategy):
             presence = joint_presence(self.metric, self.merged)
             return self.strategy.sizes == self.merged.sizes and self.strategy.hides(self.scale, presence)
+        if isinstance(self.strategy, CategoryStrategy):
+            before, size, within = self._asked.shape
+            fits = (self.strategy.categories, self.strategy.size) == (before * within, size)
+            return fits and self.strategy.hides(self.scale, category_bounds(self.metric, self.merged, self._asked.line))
         bounds, over = line_bounds(self.metric, self.merged), bounds_over_periods(self.metric, self.merged)
         return self.strategy.size == self.merged.sizes[0] and (
             self.strategy.hides(self.scale, bounds) or (over is not None and self.strategy.hides(self.scale, over))
         )
 
+    @cached_property
+    def _asked(self) -> AskedByCategory:
+        return asked_by_category(self.merged, self.merged.costs)
+
+    @cached_property
+    def lines(self) -> tuple[int, ...]:
+        """The columns whose running totals they are; others are counted value by value."""
+        if isinstance(self.strategy, CategoryStrategy):
+            return (self._asked.line,)
+        return tuple(range(len(self.merged.columns)))
+
     @property
     def factors(self) -> tuple[Any, ...]:
-        """How each attribute is measured."""
-        return self.strategy.roots if isinstance(self.strategy, JointStrategy) else (self.strategy,)
+        """How each attribute is measured; None for those that are counted value by value."""
+        if isinstance(self.strategy, JointStrategy):
+            return self.strategy.roots
+        return tuple(self.strategy if place in self.lines else None for place in range(len(self.merged.columns)))
 
     @property
     def scale(self) -> float:
@@ -155,28 +183,38 @@ class ToeplitzMechanism(BoxedCounts):
         """(K,): mean squared error of each box where 1 is spent, rounding to the lattice left out. Raises: TooLarge."""
         if isinstance(self.strategy, JointStrategy):
             return self.strategy.variances(self.scale, self.merged.lower, self.merged.upper)
+        if isinstance(self.strategy, CategoryStrategy):
+            return self.strategy.variances(self.scale, self._asked.upper, self._asked.counted)
         return self.strategy.variances(self.scale, self.merged.lower[:, 0], self.merged.upper[:, 0])
 
     @property
     def rounding_part(self) -> float:
         """Each total has some noise of this scale that no total before it has; and each of two along an attribute is
-        rounded."""
-        own = self.scale * (self.strategy.least if isinstance(self.strategy, JointStrategy) else 1.0)
-        return 2.0 ** len(self.factors) * (float(self.step) / self.shares) ** 2 / (12 * own**2)
+        rounded. Of several categories, along their mean too."""
+        narrowest = self.scale * (1.0 if isinstance(self.strategy, LineStrategy) else self.strategy.narrowest)
+        return 2.0 ** len(self.lines) * (float(self.step) / self.shares) ** 2 / (12 * narrowest**2)
 
     @property
     def noisy(self) -> Sequence[int]:
         return (0,)
 
     def sums_of(self, number: int) -> Mapping[int, Summing]:
-        return {place: RunningTotals(size) for place, size in enumerate(self.merged.sizes)}
+        return {
+            place: RunningTotals(size) if place in self.lines else Classes(size)
+            for place, size in enumerate(self.merged.sizes)
+        }
 
     def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
-        return (self._law if step == float(self.step) else self.strategy.law(self.scale, step)), 1
+        return (self._law if step == float(self.step) else self._law_in(step)), 1
+
+    def _law_in(self, step: float) -> NoiseLaw:
+        if isinstance(self.strategy, CategoryStrategy):
+            return self.strategy.law(self.scale, step, self._asked.shape)
+        return self.strategy.law(self.scale, step)
 
     @cached_property
     def _law(self) -> NoiseLaw:
-        return self.strategy.law(self.scale, float(self.step))
+        return self._law_in(float(self.step))
 
     def averages(self) -> Iterator[tuple[Mapping[int, int], Mapping[int, int]]]:
         yield dict.fromkeys(range(len(self.factors)), 1), {0: 1}
@@ -188,8 +226,10 @@ class ToeplitzMechanism(BoxedCounts):
             raise TooLarge("noise of this size does not fit 64-bit integers; spend more")
 
     def _most_records(self, spend: Fraction) -> int:
-        """So many that every total stays below 2⁶², for noise up to what has a chance below e⁻¹⁰⁰."""
-        reach = self._law.amplitude * FAR / float(spend / self.shares)
+        """So many that every total stays below 2⁶², and so their sum over categories, for noise up to what has a chance
+        below e⁻¹⁰⁰."""
+        together = self.strategy.categories if isinstance(self.strategy, CategoryStrategy) else 1
+        reach = self._law.amplitude * FAR / float(spend / self.shares) * together
         return max(0, int((2.0**_BITS - reach) / (self.shares * self.step.denominator)))
 
     @property
@@ -197,12 +237,19 @@ class ToeplitzMechanism(BoxedCounts):
         return Fraction(1, 2 ** (_BITS - 1 - LEAST_ROOM.bit_length()))
 
     def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> tuple[float, ...]:
-        found = self.with_noise(0, data, noise[0]) * (float(self.step) / self.shares)
-        totals, signs = np.pad(np.asarray(found, dtype=np.float64), [(1, 0)] * found.ndim), (-1.0, 1.0)
-        ends, answers = (self.merged.lower.T, self.merged.upper.T), np.zeros(self.boxes.count)
-        for corner in itertools.product((0, 1), repeat=found.ndim):
-            places = tuple(ends[end][axis] for axis, end in enumerate(corner))
-            answers += math.prod(signs[end] for end in corner) * totals[places]
+        table, ends = self.with_noise(0, data, noise[0]), list[tuple[tuple[float, NDArray[np.int64]], ...]]()
+        for place, size in enumerate(self.merged.sizes):
+            low, high = self.merged.lower[:, place], self.merged.upper[:, place]
+            if place in self.lines:
+                table = np.pad(table, [(int(one == place), 0) for one in range(table.ndim)])
+                ends.append(((-1.0, low), (1.0, high)))
+            else:
+                table = np.concatenate([table, table.sum(axis=place, keepdims=True)], axis=place)
+                ends.append(((1.0, np.where(high - low == size, size, low)),))
+        totals = np.asarray(table * (float(self.step) / self.shares), dtype=np.float64)
+        answers = np.zeros(self.boxes.count)
+        for corner in itertools.product(*ends):
+            answers += math.prod(sign for sign, _ in corner) * totals[tuple(places for _, places in corner)]
         return tuple(answers.tolist())
 
 
@@ -214,17 +261,19 @@ def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> Addi
     the mechanism is made. Raises: TooLarge where there are too many answers to lay out what each takes;
     CertificateRefused.
     """
-    if len(made.factors) > 1:
+    if isinstance(made.strategy, JointStrategy) and len(made.lines) > 1:
         raise TooLarge("what answers take of joint totals is not laid out: ask for them as BoxQueries")
-    lower, upper, size = made.merged.lower[:, 0], made.merged.upper[:, 0], made.merged.sizes[0]
-    if len(lower) * size > MOST_ENTRIES:
+    lower, upper, size, count = made.merged.lower, made.merged.upper, made._law.dimension, made.merged.count
+    if count * size > MOST_ENTRIES:
         raise TooLarge(
-            f"{len(lower):,} answers that share {size:,} noisy totals are not laid out; at most {MOST_ENTRIES:,} pairs "
+            f"{count:,} answers that share {size:,} noisy totals are not laid out; at most {MOST_ENTRIES:,} pairs "
             "are: ask for them as BoxQueries"
         )
-    numerators = np.zeros((len(lower), size), dtype=np.int64)
-    each, inside = np.arange(len(lower)), np.flatnonzero(lower > 0)
-    numerators[each, upper - 1] += 1
-    numerators[inside, lower[inside] - 1] -= 1
+    numerators = np.ones((count, 1), dtype=np.int64)
+    for place, own in enumerate(made.merged.sizes):
+        low, high, codes = lower[:, place, None], upper[:, place, None], np.arange(own)
+        inside = (codes >= low) & (codes < high)
+        along = (codes == high - 1).astype(np.int64) - (codes == low - 1) if place in made.lines else inside
+        numerators = (numerators[:, :, None] * along[:, None, :]).reshape(count, -1)
     divisors = tuple(step * made.steps_per_count for step in sensitivity.queries.steps)
     return AdditiveMechanism(made.name, sensitivity, made.law, IntegerMixing(numerators, divisors, made))

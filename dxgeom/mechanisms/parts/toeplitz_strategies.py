@@ -51,13 +51,15 @@ class LineBounds:
     are told apart; with ``line`` neighbours, of whose steps all other changes are made. None: no promise.
 
     ``spans``: any change within so many codes in a row, one record of each, at the number beside; ``classes``: which
-    value each code is taken for, rising. Any noise is held to all of these."""
+    value each code is taken for, rising. ``between``: two categories of one value, where totals are of such. Any noise
+    is held to all of these."""
 
     presence: Fraction | None
     apart: Fraction | None
     line: bool
     spans: tuple[tuple[int, Fraction], ...] = ()
     classes: tuple[int, ...] = ()
+    between: Fraction | None = None
 
 
 @final

@@ -43,14 +43,16 @@ _BITS: Final = 40
 _LARGEST_SCALE: Final = 2.0**100
 _MARGIN: Final = 2.0**-20
 """By how much more than one proof says noise is enlarged: above what rounding to other multiples can change."""
-_STRIDE: Final = 1.8
+STRIDE: Final = 1.8
 """The power by which weights are raised in proportion to what they are worth; beyond 2 they may swing."""
-_ENOUGH: Final = 3e-4
-_ROUNDS: Final = 150
-_LEAST: Final = 1e-12
+ENOUGH: Final = 3e-4
+ROUNDS: Final = 150
+LEAST: Final = 1e-12
 _FINER: Final = 9
 """Powers of four more on either side, for a bound."""
 _ROUNDED: Final = 2.0**-32
+SHRUNK: Final = 1 - 2.0**-16
+"""What the rule of trapezoids and all roundings leave of a bound at the least."""
 
 
 class _Inverses(NamedTuple):
@@ -128,6 +130,11 @@ class WeighedStrategy(Closed):
         for row in range(1, self.asked):
             found[row, :row] += found[row - 1, :row]
         return np.asarray(found / np.diag(found).min())
+
+    @cached_property
+    def least(self) -> float:
+        """The least diagonal entry of M·F⁻¹, which is 1 in the noise of scale 1."""
+        return float((1 / _root(_inverses(self), _node_weights(self.nodes))[1]).min())
 
     def matrix(self, scale: float) -> Floats:
         """(size, size): what noise is drawn with, whole multiples of a power of two. Raises: CertificateRefused."""
@@ -276,7 +283,7 @@ def _root(inverses: _Inverses, weights: Floats) -> tuple[Floats, Floats]:
     return outs, roots
 
 
-def _nodes_for(records: Floats, steps: Floats, costs: Floats) -> tuple[int, int]:
+def nodes_for(records: Floats, steps: Floats, costs: Floats) -> tuple[int, int]:
     """Powers of four around all eigenvalues of A, with tails, as far as float64 tells them apart."""
     size = len(records)
     largest = float(costs.max()) * (size * size * float(records.max()) + float(steps.max()))
@@ -295,16 +302,19 @@ class _Worth(NamedTuple):
     excess: float
 
 
-def _worth(strategy: WeighedStrategy, distances: tuple[float, float], weights: tuple[Floats, Floats]) -> _Worth:
+def gauges(strategy: WeighedStrategy) -> tuple[Floats, Floats]:
+    """(m,) each: the squared lengths that noise by these weights hides records as, and steps."""
     inverses, nodes = _inverses(strategy), _node_weights(strategy.nodes)
-    diagonal = inverses.diagonal
-    records = diagonal @ nodes / distances[0] ** 2
-    steps = np.zeros_like(records)
-    if distances[1]:
-        # e_t is q_t − q_{t+1}, and the last one q_t.
-        after = np.zeros_like(diagonal)
-        after[:-1] = diagonal[1:] - 2 * inverses.falls[1:] * diagonal[:-1]
-        steps = (diagonal + after) @ nodes / distances[1] ** 2
+    # e_t is q_t − q_{t+1}, and the last one q_t.
+    diagonal, after = inverses.diagonal, np.zeros_like(inverses.diagonal)
+    after[:-1] = diagonal[1:] - 2 * inverses.falls[1:] * diagonal[:-1]
+    return diagonal @ nodes, (diagonal + after) @ nodes
+
+
+def _worth(strategy: WeighedStrategy, distances: tuple[float, float], weights: tuple[Floats, Floats]) -> _Worth:
+    records, steps = gauges(strategy)
+    records /= distances[0] ** 2
+    steps = steps / distances[1] ** 2 if distances[1] else np.zeros_like(records)
     told = weights[1] > 0
     total = float(records @ weights[0] + steps @ weights[1])
     most = max(float(records.max()), float(steps[told].max(initial=0.0)))
@@ -333,20 +343,20 @@ def weighed_strategies(size: int, bounds: LineBounds, costs: Floats) -> Iterator
     records *= share / records.sum()
     steps = moved * ((1 - share) / max(1, int(moved.sum())))
     best: tuple[float, WeighedStrategy] | None = None
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         own, other = records / distances[0] ** 2, steps / (distances[1] or 1.0) ** 2
-        nodes = _nodes_for(own, other, costs)
+        nodes = nodes_for(own, other, costs)
         strategy = WeighedStrategy(size, tuple(own.tolist()), tuple(other.tolist()), tuple(costs.tolist()), nodes)
         worth = _worth(strategy, distances, (records, steps))
         if best is None or worth.excess < best[0]:
             best = worth.excess, strategy
-        if worth.excess < _ENOUGH:
+        if worth.excess < ENOUGH:
             break
-        records = records * worth.records**_STRIDE
-        steps = steps * np.maximum(worth.steps, 0.0) ** _STRIDE
+        records = records * worth.records**STRIDE
+        steps = steps * np.maximum(worth.steps, 0.0) ** STRIDE
         whole = float(records.sum() + steps.sum())
-        records = np.maximum(records / whole, _LEAST / asked)
-        steps = np.where(moved, np.maximum(steps / whole, _LEAST / asked), 0.0)
+        records = np.maximum(records / whole, LEAST / asked)
+        steps = np.where(moved, np.maximum(steps / whole, LEAST / asked), 0.0)
     if best is not None:
         yield best[1]
 
@@ -363,8 +373,23 @@ def prefixes_bound_by_weights(size: int, presence: float, gaps: Floats | None, c
     found = next(weighed_strategies(size, LineBounds(Fraction(presence), apart, gaps is not None), costs), None)
     if found is None:
         return 0.0
-    first, count = found.nodes
-    finer = replace(found, nodes=(first - _FINER, min(count + 2 * _FINER, _MOST_NODES)))
+    whole = float(np.sum(found.records)) * presence**2 + weight_of_steps(found, presence, gaps)
+    return root_trace_of(found) ** 2 / whole * float(costs.max()) * SHRUNK
+
+
+def weight_of_steps(strategy: WeighedStrategy, presence: float, gaps: Floats | None) -> float:
+    """Σ of the weights of steps, each of these ``gaps`` apart (size − 1,); the last one as far as ``presence``."""
+    told = np.full(strategy.asked, presence)
+    if gaps is not None:
+        told[: len(gaps)] = gaps[: strategy.asked]
+    return float(np.array(strategy.steps) @ told**2)
+
+
+def root_trace_of(strategy: WeighedStrategy) -> float:
+    """tr (C^{1/2}·A·C^{1/2})^{1/2} of a strategy's weights and costs C; times :data:`SHRUNK` its square is *rounded
+    down*."""
+    first, count = strategy.nodes
+    finer = replace(strategy, nodes=(first - _FINER, min(count + 2 * _FINER, _MOST_NODES)))
     inverses, nodes = _inverses(finer), _node_weights(finer.nodes)
     records, steps = np.array(finer.records), np.array(finer.steps)
     diagonal, after = inverses.diagonal @ nodes, np.zeros(finer.asked)
@@ -372,8 +397,4 @@ def prefixes_bound_by_weights(size: int, presence: float, gaps: Floats | None, c
     after[:-1] = diagonal[1:]
     trace = records @ diagonal + steps @ (diagonal + after) - 2 * float(steps[:-1] @ between)
     trace -= _ROUNDED * float(records @ diagonal + 2 * steps @ (diagonal + after))
-    told = np.full(finer.asked, presence)
-    if gaps is not None:
-        told[: len(gaps)] = gaps[: finer.asked]
-    whole = float(records.sum()) * presence**2 + float(steps @ told**2)
-    return max(0.0, float(trace)) ** 2 / whole * float(costs.max()) * (1 - 2.0**-16)
+    return max(0.0, float(trace))

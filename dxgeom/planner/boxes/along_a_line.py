@@ -20,8 +20,15 @@ from dxgeom.mechanisms.parts.toeplitz_mechanism import (
     line_bounds,
 )
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_damped, best_theta
+from dxgeom.mechanisms.parts.totals_by_category import (
+    AskedByCategory,
+    asked_by_category,
+    category_bounds,
+    category_strategies,
+)
 from dxgeom.mechanisms.parts.weighed_totals import weighed_strategies
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.triangular import LAID_OUT
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 
@@ -35,7 +42,7 @@ def sought_totals(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> T
     """
     merged = queries.merged
     if len(merged.columns) > 1:
-        return _jointly(metric, queries)
+        return _of_several(metric, queries, worst)
     bounds = line_bounds(metric, merged)
     if bounds.line and bounds.presence is None:
         raise TooLarge("where steps along a line are all that is protected, independent noise at each cut is the best")
@@ -53,12 +60,32 @@ def sought_totals(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> T
     if np.any(lower > 0):
         with suppress(TooLarge, CertificateRefused):
             joint = _jointly(metric, queries)
-            errors = joint.variances * costs
-            if float(errors.max() if worst else errors.sum()) < least:
+            if _loss(joint, worst) < least:
                 return joint
     if made is None:
         raise TooLarge("errors of so many ranges by noise in running totals are not found")
     return made
+
+
+def _loss(made: ToeplitzMechanism, worst: bool) -> float:
+    errors = made.variances * made.merged.costs
+    return float(errors.max() if worst else errors.sum())
+
+
+def _of_several(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> ToeplitzMechanism:
+    """Raises: TooLarge, CertificateRefused."""
+    try:
+        asked = asked_by_category(queries.merged, queries.merged.costs)
+        found = _by_category(metric, queries, asked)
+    except (TooLarge, CertificateRefused) as refused:
+        try:
+            return _jointly(metric, queries)
+        except TooLarge as too_large:
+            raise TooLarge(f"{refused}; {too_large}") from too_large
+    if not asked.alike:
+        with suppress(TooLarge, CertificateRefused):
+            return min(found, _jointly(metric, queries), key=lambda one: _loss(one, worst))
+    return found
 
 
 def _jointly(metric: VerifiedMetric, queries: BoxQueries) -> ToeplitzMechanism:
@@ -67,6 +94,18 @@ def _jointly(metric: VerifiedMetric, queries: BoxQueries) -> ToeplitzMechanism:
     presence = joint_presence(metric, merged)
     strategy, scale = joint_strategy(merged.sizes, merged.lower, merged.upper, merged.costs, presence)
     return ToeplitzMechanism(TOEPLITZ, metric, queries, strategy, np.array([scale]))
+
+
+def _by_category(metric: VerifiedMetric, queries: BoxQueries, asked: AskedByCategory) -> ToeplitzMechanism:
+    """Of prefixes in every combination of others' values. Raises: TooLarge, CertificateRefused."""
+    bounds = category_bounds(metric, queries.merged, asked.line)
+    for strategy in category_strategies(bounds, asked.costs):
+        scale = strategy.least_scale(bounds)
+        return ToeplitzMechanism(TOEPLITZ, metric, queries, strategy, np.array([scale]))
+    raise TooLarge(
+        f"noise in running totals of {asked.costs.categories:,} categories is for up to {LAID_OUT:,} prefixes, each "
+        "asked for, where nothing but steps along the line is nearer than records that come and go"
+    )
 
 
 def _held(

@@ -16,7 +16,7 @@ from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
 from dxgeom.mechanisms.linear.distance_bounds import AnyChange, any_change, joint_distance_bounds_of
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
-from dxgeom.mechanisms.parts.box_bound_at_once import bound_at_once
+from dxgeom.mechanisms.parts.box_bound_at_once import UPWARD, bound_at_once, of_prefixes_by_category
 from dxgeom.mechanisms.parts.box_candidates import in_answers
 from dxgeom.mechanisms.parts.box_scales import line_gaps
 from dxgeom.mechanisms.parts.contrast_answers import in_contrasts
@@ -85,6 +85,14 @@ class BoxCandidates:
         if self.worst:
             costs = costs / self._boxes.count
         return bound_at_once(self.sensitivity.metric, self._boxes, costs)
+
+    @cached_property
+    def bound_by_category(self) -> float:
+        """The same of prefixes along one attribute for every value of others; 0 of any other boxes."""
+        if self._boxes is None or self.worst:
+            return 0.0
+        boxes = self._boxes.merged
+        return of_prefixes_by_category(self.sensitivity.metric, boxes, self._costs(boxes)) / UPWARD
 
     @cached_property
     def bound(self) -> float:
