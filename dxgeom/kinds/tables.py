@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.candidates import CandidateResult
-    from dxgeom.planner.estimates.estimate import EstimateWish
+    from dxgeom.planner.estimates.estimate import EstimateName, EstimateWish
     from dxgeom.planner.estimates.worth import EstimateWorth
     from dxgeom.planner.objectives.aims import Aim, TriedNoise
     from dxgeom.planner.plan import Plan
@@ -49,9 +49,13 @@ class _NoiseInParts(PlanKind):
     def sizes(self, plan: Plan) -> dict[str, Any]:
         """How many of what are asked, and how they are measured, ready for JSON."""
 
-    @abstractmethod
     def lines(self, plan: Plan) -> list[str]:
         """The plan for a reader."""
+        return self.lines_at(plan, plan.spend_of_figures())
+
+    @abstractmethod
+    def lines_at(self, plan: Plan, spend: Fraction) -> list[str]:
+        """The same at a part of the budget."""
 
     def shapes(self, plan: Plan) -> tuple[tuple[int, ...], ...] | None:
         """Of tables; None of what has one cell each."""
@@ -172,7 +176,7 @@ class _NoiseInParts(PlanKind):
             )
             for place in np.argsort(-errors, kind="stable")[:MOST_SHOWN].tolist()
         ]
-        head, *more = plan.lines()
+        head, *more = self.lines_at(plan, spend)
         titles = plan.queries.one, *([] if shapes is None else ["cells"]), "rmse", f"± at {level * 100:g} %"
         foot = [] if least is None else ["", f"spend   {plain(least)} is the least for the errors asked for"]
         return PlanOverview(
@@ -228,6 +232,10 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
         stated = plan.records if records is None else records
         return worth_of(plan.mechanism, spend, stated if () in plan.mechanism.exact_sets else None)
 
+    def own_estimate(self, plan: Plan, spend: Fraction) -> EstimateName | None:
+        """One model, where it may be nearer."""
+        return "model" if self.estimate_worth(plan, spend, None).shows_model else None
+
     def blank(self, plan: Plan, records: int | None) -> NoisyTables:
         from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
 
@@ -249,9 +257,9 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
     def sizes(self, plan: Plan) -> dict[str, Any]:
         return {"tables": plan.queries.each, "cells": plan.queries.count, "mechanism": plan.mechanism.name}
 
-    def lines(self, plan: Plan) -> list[str]:
+    def lines_at(self, plan: Plan, spend: Fraction) -> list[str]:
         tables, cells = plan.queries.each, plan.queries.count
-        worth = self.estimate_worth(plan, plan.spend_of_figures(), None)
+        worth = self.estimate_worth(plan, spend, None)
         said = [] if worth.records is None else [f"  {one}" for one in (worth.in_words, *worth.advice)]
         said += [f"  {one}" for one in self.warnings(plan)]
         return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}", said)
@@ -302,7 +310,7 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
         measured = [one.in_words for one in plan.mechanism.factors]
         return {"boxes": plan.queries.count, "mechanism": plan.mechanism.name, "measured": measured}
 
-    def lines(self, plan: Plan) -> list[str]:
+    def lines_at(self, plan: Plan, spend: Fraction) -> list[str]:
         measured = [
             f"  {one.title} {factor.in_words}"
             for one, factor in zip(plan.mechanism.merged.columns, plan.mechanism.factors, strict=True)
