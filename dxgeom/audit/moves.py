@@ -377,31 +377,6 @@ def require_along_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
     return "every move along the attribute of the totals is hidden, no other moves them: so is every change"
 
 
-def in_joint_totals(noisy: Sequence[NoisyBlock]) -> bool:
-    """Whether noise is in the running totals along several attributes at once."""
-    return any(isinstance(along, InTotals) for one in noisy for along in one.block.along)
-
-
-def require_joint_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
-    """That every record is hidden, by the longest along each attribute, and so is any change, which is no further than
-    two records are long; in a sentence. Raises: CertificateRefused, also where float64 does not tell it; TooLarge.
-    """
-    laws, block = [law for one in noisy for law in one.laws], noisy[0].block
-    law = laws[0]
-    totals = len(laws) == 1 and all(isinstance(one, InTotals) for one in block.along)
-    if not (totals and isinstance(law, KroneckerNormals) and np.all(law.spreads == law.spreads.flat[0])):
-        raise CertificateRefused("noise in joint totals has one law, alike in all totals")
-    longest, nearest = Fraction(block.steps) / Fraction(float(law.spreads.flat[0])), []
-    for axis, own in zip(block.axes, law.maps, strict=True):
-        longest *= Fraction(OfTriangle(own, 1).longest)
-        nearest += [Fraction(float(pairs.bound.min())) for pairs in moves.along(axis) if pairs.bound.size]
-    nearest += [distance for places, distance in moves.together if {*places} & {*block.axes}]
-    alone = moves.presence is not None and longest <= Fraction(round_down(moves.presence))
-    if not (alone and all(2 * longest <= distance for distance in nearest)):
-        raise CertificateRefused("the noise does not hide what the metric protects: joint totals move too far")
-    return "every record is hidden in the joint totals, and so is every change, which is no further than two are long"
-
-
 def require_in_a_row(noisy: Sequence[NoisyBlock], over: OverPeriods) -> str:
     """That every change within so many values in a row is hidden, one record of each; in a sentence.
 

@@ -35,18 +35,16 @@ from dxgeom.audit.counted_blocks import (
 from dxgeom.audit.key_audit import require_keys
 from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
 from dxgeom.audit.moves import (
-    in_joint_totals,
     moves_of,
     require_along_bases,
     require_along_totals,
     require_in_a_row,
-    require_joint_totals,
     require_moves,
     require_weighed,
     weighs_sums,
 )
-from dxgeom.audit.moves_by_category import require_by_category
 from dxgeom.audit.rolled_up_audit import require_rolled_up
+from dxgeom.audit.totals_of_several import in_joint_totals, require_by_category, require_joint_totals
 from dxgeom.audit.unlisted_audit import require_unlisted
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential

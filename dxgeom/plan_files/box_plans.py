@@ -79,6 +79,7 @@ class RootPart(BaseModel):
     root: dict[str, Any] = Field(description="A lower triangular matrix of whole numbers, over 2²⁴, row by row.")
 
 
+@final
 class CategoryTotalsPart(BaseModel):
     """How running totals along an attribute are measured for every value of others, by weights of changes."""
 

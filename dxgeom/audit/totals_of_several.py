@@ -1,13 +1,15 @@
-"""What moves of a record reveal of the running totals of several categories, whose noise is alike in all of them.
+"""What moves of a record reveal of running totals along several attributes, or of several categories.
 
-Of K categories V_c = D·N_c + E·Σ N, so that what a record adds to one is seen along the mean of all through D + K·E, a
-K-th of its square, and across it through D, the rest. Two categories are apart by twice the square through D.
+Along several at once a record is as long as the product of what it is along each. Of K categories, alike in all of
+them, V_c = D·N_c + E·Σ N, so that what a record adds to one is seen along the mean of all through D + K·E, a K-th of
+its square, and across it through D, the rest. Two categories are apart by twice the square through D.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Final, final
 
 import numpy as np
@@ -18,6 +20,7 @@ from dxgeom.audit.counted_blocks import InClasses, InTotals, NoisyBlock
 from dxgeom.audit.moves import MOST_TOTALS, NEAR, PRECISION, VECTORS_AT_ONCE, Moves, OfTriangle
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.noise.in_categories import CategoryNormals
+from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.numeric.rounding import round_down
 
 _EXACT: Final = 2.0**53
@@ -25,6 +28,31 @@ _FINEST: Final = 200
 _OTHER: Final = "the noise in totals of categories is of another form than the numbers"
 
 Codes = NDArray[np.int64]
+
+
+def in_joint_totals(noisy: Sequence[NoisyBlock]) -> bool:
+    """Whether noise is in the running totals along several attributes at once."""
+    return any(isinstance(along, InTotals) for one in noisy for along in one.block.along)
+
+
+def require_joint_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
+    """That every record is hidden, by the longest along each attribute, and so is any change, which is no further than
+    two records are long; in a sentence. Raises: CertificateRefused, also where float64 does not tell it; TooLarge.
+    """
+    laws, block = [law for one in noisy for law in one.laws], noisy[0].block
+    law = laws[0]
+    totals = len(laws) == 1 and all(isinstance(one, InTotals) for one in block.along)
+    if not (totals and isinstance(law, KroneckerNormals) and np.all(law.spreads == law.spreads.flat[0])):
+        raise CertificateRefused("noise in joint totals has one law, alike in all totals")
+    longest, nearest = Fraction(block.steps) / Fraction(float(law.spreads.flat[0])), []
+    for axis, own in zip(block.axes, law.maps, strict=True):
+        longest *= Fraction(OfTriangle(own, 1).longest)
+        nearest += [Fraction(float(pairs.bound.min())) for pairs in moves.along(axis) if pairs.bound.size]
+    nearest += [distance for places, distance in moves.together if {*places} & {*block.axes}]
+    alone = moves.presence is not None and longest <= Fraction(round_down(moves.presence))
+    if not (alone and all(2 * longest <= distance for distance in nearest)):
+        raise CertificateRefused("the noise does not hide what the metric protects: joint totals move too far")
+    return "every record is hidden in the joint totals, and so is every change, which is no further than two are long"
 
 
 def require_by_category(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
