@@ -21,6 +21,7 @@ from dxgeom.noise.composed import CartesianProductNoise, LinearImageNoise, Produ
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.gaussian import GaussianNoise
+from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.jump_shifts import JumpShifts
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.kronecker import KroneckerNormals
@@ -57,6 +58,9 @@ SAMPLERS: dict[str, NoiseLaw] = {
     ),
     "running totals through a triangle, m = 3": TriangularNormals(
         np.array([[90.0, 0.0, 0.0], [41.5, 63.0, 0.0], [-7.25, 20.0, 33.0]])
+    ),
+    "totals of two categories, m = 4": CategoryNormals(
+        np.array([[90.0, 0.0], [-40.0, 60.0]]), np.array([[-20.0, 0.0], [8.0, 16.0]]), (1, 2, 2)
     ),
     "Gaussian, m = 3": GaussianNoise(Ellipsoid(np.array([[100.0, 3, 0], [90, 1, 1], [0, 2, 7]]))),
     "jumps, m = 2": GaussianWithJumps.around(
