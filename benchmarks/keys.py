@@ -1,6 +1,6 @@
 """Counts of very many keys: time and memory of a draw, by the number of keys and of rows.
 
-    python benchmarks/keys.py [--picture PATH] [--open] [--table]
+    python benchmarks/keys.py [--picture PATH] [--open]
 
 Each line says how many keys there are, how many have records, the threshold, how many keys were reported, the seconds
 that the process worked to draw them, reading left out, in seconds of a core that adds ten million numbers in .48 s, and
@@ -10,7 +10,7 @@ which all count, with numbers of their own for countries, and a threshold of 90.
 ``--open``: keys that nobody listed, beside OpenDP's ``make_laplace_threshold`` at the same ε = 1 for a person of m rows
 and the same δ. Each line says both thresholds (of OpenDP the least whose own map states δ at most); how many of 20,000
 shared keys are reported, in the mean; and of 200,000 people who have a key alone, of all their m rows, the part whose
-key is reported, beside δ. ``--table``: a whole table of two million cells in one go.
+key is reported, beside δ.
 """
 
 from __future__ import annotations
@@ -142,27 +142,6 @@ def beside_opendp(draws: int = 3) -> None:
             )
 
 
-def whole_table(unit: float) -> None:
-    """Two million cells, each with noise and all of them answered."""
-    attributes = {"page": {"range": [0, 9999], "step": 1}, "country": {"range": [0, 199], "step": 1}}
-    said = {"policy": "cells", "universe": {"attributes": attributes}, "unconnected": "allow"}
-    policy = dx.Policy.from_dict({**said, "rules": [{"presence": True, "epsilon": 1}], "budget": 9})
-    queries = dx.queries_from_dict({"queries": [{"marginal": ["page", "country"]}]}, policy)
-    generator = np.random.default_rng(5)
-    rows = {"page": generator.integers(0, 10_000, 10**6), "country": generator.integers(0, 200, 10**6)}
-    begun = time.process_time()
-    plan = dx.plan(policy.compile(), queries)
-    planned = time.process_time()
-    release = plan.release(rows, ledger=":memory:", spend=1)
-    drawn = time.process_time()
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(
-        f"table of {len(release.exact_values):,} cells, 1,000,000 rows: plan {(planned - begun) * unit:.2f} s, release "
-        f"{(drawn - planned) * unit:.2f} s, {most:.2f} GB",
-        flush=True,
-    )
-
-
 def draw_picture(path: Path) -> None:
     """How many empty keys are expected, and from where keys are reported, by the threshold."""
     import matplotlib as mpl
@@ -192,7 +171,6 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--picture", type=Path)
     words.add_argument("--open", action="store_true")
-    words.add_argument("--table", action="store_true")
     said = words.parse_args()
     if said.picture:
         draw_picture(said.picture)
@@ -201,9 +179,6 @@ def main() -> None:
         beside_opendp()
         return
     unit = slow_seconds()
-    if said.table:
-        whole_table(unit)
-        return
     presence: list[dict[str, Any]] = [{"presence": True, "epsilon": 1}]
     for name, size, privacy in (("pure", 9999, presence), ("pure", 499, presence)):
         side = {"range": [0, size], "step": 1}
