@@ -35,15 +35,18 @@ from dxgeom.audit.counted_blocks import (
 from dxgeom.audit.key_audit import require_keys
 from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
 from dxgeom.audit.moves import (
+    in_joint_totals,
     moves_of,
     require_along_bases,
     require_along_totals,
     require_in_a_row,
+    require_joint_totals,
     require_moves,
     require_weighed,
     weighs_sums,
 )
 from dxgeom.audit.rolled_up_audit import require_rolled_up
+from dxgeom.audit.unlisted_audit import require_unlisted
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -53,6 +56,7 @@ from dxgeom.mechanisms.linear.distinct import DistinctCount
 from dxgeom.mechanisms.linear.key_counts import KeyCounts
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.rolled_up_keys import RolledUpKeys
+from dxgeom.mechanisms.linear.unlisted_keys import UnlistedKeys
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
@@ -270,6 +274,8 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         normal = mechanism.normal
     elif isinstance(mechanism, RolledUpKeys):
         normal = any(one.counts.normal for one in mechanism.levels)
+    elif isinstance(mechanism, UnlistedKeys):
+        normal = mechanism.known.normal
     elif isinstance(mechanism, DistinctCount):
         normal = mechanism.law is not None and mechanism.law.concentrated
     else:
@@ -294,6 +300,8 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         return require_keys(mechanism, metric.metric)
     if isinstance(mechanism, RolledUpKeys):
         return require_rolled_up(mechanism, metric.metric)
+    if isinstance(mechanism, UnlistedKeys):
+        return require_unlisted(mechanism, metric)
     present = isinstance(metric.metric, PresenceMetric)
     hidden = _listed(mechanism, metric) if _in_answers(mechanism) else _in_blocks_or_rows(mechanism, metric)
     counted = "" if present else ", and how many lie in each component"
@@ -375,6 +383,8 @@ def _in_blocks(mechanism: Any, metric: Metric, over: OverPeriods | None = None) 
     if any(isinstance(law, ToeplitzNormals | TriangularNormals) for one in noisy for law in one.laws):
         said = require_along_totals(noisy, moves)
         return said if over is None else f"{said}; {require_in_a_row(noisy, over)}"
+    if in_joint_totals(noisy):
+        return require_joint_totals(noisy, moves)
     if over is not None:
         raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
     bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)

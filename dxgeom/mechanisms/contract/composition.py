@@ -132,6 +132,10 @@ class Parallel(HistogramMechanism[tuple[Any, ...]]):
                 raise UnsupportedCombination(
                     "the numbers of records of parallel blocks are public, this part hides its own"
                 )
+            if part.delta is not None:
+                raise UnsupportedCombination(
+                    "parallel parts keep their promise always, and this one only except with a chance 'delta'"
+                )
 
     @property
     def metric(self) -> VerifiedMetric:
