@@ -26,7 +26,7 @@ from dxgeom.planner.objectives.aims import Errors, with_aims
 from dxgeom.planner.objectives.objective import Objective, ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.public_numbers import fits_of, helped, sensitivity_less_public
+from dxgeom.planner.public_numbers import fits_of, helped, leaves_shapes, sensitivity_less_public
 from dxgeom.planner.wish import USUAL, Search, Wish, listener, with_old_words
 from dxgeom.universe.public_shares import Shares
 from dxgeom.universe.queries import LinearQueries
@@ -159,7 +159,13 @@ def plan_of_answers(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) 
             found.append(_plan_less(metric, queries, public, wish, options, wanted))
             if found[-1].interrupted is not None:
                 break
-    return min(found, key=lambda one: one.loss) if found else _plan_less(metric, queries, None, wish, options, None)
+    if not found:
+        return _plan_less(metric, queries, None, wish, options, None)
+    best = min(found, key=lambda one: one.loss)
+    if leaves_shapes(best):
+        with suppress(*BUILD_ERRORS, UnboundedLoss):
+            best = min(best, _plan_less(metric, queries, None, wish, options, best.objective), key=lambda one: one.loss)
+    return best
 
 
 def _plan_less(

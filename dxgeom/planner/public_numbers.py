@@ -55,6 +55,15 @@ def fits_of(metric: VerifiedMetric, queries: LinearQueries) -> list[Shares | Non
     return [*public_fits(on_records_of(metric, queries), numbers, queries)] or [None]
 
 
+def leaves_shapes(plan: Plan) -> bool:
+    """Whether what is left of a plan's queries may have lost a form for which noise in parts is known, as whole tables
+    have, and no search made up for that: the queries as they are may then be answered with less noise. Not where public
+    numbers imply an answer, which would not be exact any more."""
+    part = public_part(plan.mechanism)
+    unfinished = plan.comparison.search == "quick" and plan.interrupted is None
+    return part is not None and unfinished and not part.implied.any()
+
+
 def follow_from_known(metric: VerifiedMetric, queries: LinearQueries) -> bool:
     """Whether all answers follow from counts that the policy lists as public, with or without their numbers."""
     known, universe = metric.known, metric.universe

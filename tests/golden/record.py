@@ -1,7 +1,7 @@
 """Records anew what the package answers: ``PYTHONPATH=tests python -m golden.record [part ...]``.
 
 Parts are names of policies, ``mechanisms``, ``fingerprints``, ``mistakes``, ``refusals``, ``screens``,
-``test-names``, ``kinds``, ``shown`` and ``long-tests``; without any, all but the last is recorded. Do so only where a
+``kinds``, ``shown`` and ``long-tests``; without any, all but the last is recorded. Do so only where a
 change is meant, and say in the commit which. Without a part, the machine is recorded, too.
 
 ``kinds`` are plan files, releases, ledgers and fingerprints of every kind of question and noise. They are those of
@@ -26,15 +26,14 @@ from reference.project import LONG_TESTS
 from golden.kinds.keeping import LEDGERS
 from golden.kinds.record import record_kinds, record_shown
 from golden.matrix import record_refusals
-from golden.recording import HERE, machine, mechanism_record, names_of_tests, policy_record, write
+from golden.recording import machine, mechanism_record, policy_record, write
 from golden.screens import EXAMPLES, FORMS, file_of, text_of
 from golden.typical_mistakes.every import EVERY
 from golden.typical_mistakes.mistake import TEXTS, answered
 
 
 def record(parts: list[str]) -> None:
-    known = [*TABLES, "mechanisms", "fingerprints", "mistakes", "refusals", "screens", "test-names"]
-    known += ["kinds", "shown"]
+    known = [*TABLES, "mechanisms", "fingerprints", "mistakes", "refusals", "screens", "kinds", "shown"]
     if parts == ["long-tests"]:
         record_long_tests(Path(os.environ["DXGEOM_TIMES"]))
         return
@@ -58,8 +57,6 @@ def record(parts: list[str]) -> None:
     if "screens" in wanted:
         for example, form in itertools.product(EXAMPLES, FORMS):
             file_of(example, *form).write_text(text_of(example, *form), encoding="utf-8")
-    if "test-names" in wanted:
-        (HERE / "test-names.txt").write_text("\n".join(names_of_tests()) + "\n", encoding="utf-8")
     if "kinds" in wanted:
         record_kinds()
     if "shown" in wanted:

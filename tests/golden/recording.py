@@ -18,7 +18,6 @@ compared.
 
 from __future__ import annotations
 
-import ast
 import difflib
 import hashlib
 import json
@@ -38,7 +37,7 @@ import numpy as np
 import scipy.linalg
 from reference.example_policies import TABLES, policy_file, queries_file, table_file
 from reference.mechanisms import CASES
-from reference.project import POLICIES, TESTS
+from reference.project import POLICIES
 from typer.testing import CliRunner
 
 import dxgeom as dx
@@ -196,16 +195,6 @@ def mechanism_record() -> Recorded:
             },
         }
     return Recorded(told, prints)
-
-
-def names_of_tests() -> list[str]:
-    """Every test function of every file, by its own name, as often as there is one; in order."""
-    found = []
-    for path in TESTS.rglob("test_*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-        found += [node.name for node in functions if node.name.startswith("test_")]
-    return sorted(found)
 
 
 def difference(recorded: Record, found: Record, *, hashed: bool = False) -> str:

@@ -9,7 +9,7 @@ from reference.example_policies import TABLES
 from reference.long_tests import PRIVACY, SLOTS, of_privacy, slot_of
 from reference.project import LONG_TESTS, TESTS
 
-from golden.recording import HERE, difference, mechanism_record, names_of_tests, policy_record, read
+from golden.recording import HERE, difference, mechanism_record, policy_record, read
 
 
 def require_as_recorded(part, found):
@@ -26,13 +26,6 @@ def test_an_example_answers_as_recorded(name):
 
 def test_every_kind_of_mechanism_answers_as_recorded():
     require_as_recorded("mechanisms", mechanism_record())
-
-
-def test_no_recorded_test_is_gone():
-    """Whoever renames a test renames it in the list."""
-    recorded = (HERE / "test-names.txt").read_text(encoding="utf-8").split()
-    gone = Counter(recorded) - Counter(names_of_tests())
-    assert not gone, f"gone or renamed: {', '.join(sorted(gone))}"
 
 
 def test_no_test_that_is_called_long_is_gone():
@@ -52,5 +45,5 @@ def test_no_room_of_privacy_is_gone_and_seven_slots_hold_all_others_evenly():
 
 def test_everything_recorded_is_compared():
     parts = {*TABLES, "mechanisms"}
-    assert {path.stem for path in HERE.iterdir()} == {*parts, "fingerprints", "machine", "refusals", "test-names"}
+    assert {path.stem for path in HERE.iterdir()} == {*parts, "fingerprints", "machine", "refusals"}
     assert set(read("fingerprints")) == parts

@@ -20,7 +20,7 @@ from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.gaussian.design import PairedShifts, ScaledPoints
 from dxgeom.mechanisms.gaussian.program import QUICK_WORK, WORK, Covariance, Progress, best_covariance
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
-from dxgeom.mechanisms.linear.containment import largest_load, load_of_changes
+from dxgeom.mechanisms.linear.containment import load_of_changes
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.metrics.changes import ListedChanges
@@ -275,22 +275,15 @@ def best_gaussian(
         return BestGaussian(without_noise(NAME, sensitivity), None, None, 0.0, 0.0)
     points, work = space.points(sensitivity.proved.bounds), QUICK_WORK if quick else WORK
     found = best_covariance(points, space.answers, space.worst, progress, work)
-    law = _hiding(found.axes, lambda law: space.load_of(law))
+    law = hiding_gaussian(found.axes, lambda law: space.load_of(law))
     mechanism = AdditiveMechanism(NAME, sensitivity, law, space.mixing)
     variances = np.sum((space.answers @ law.body.axes) ** 2, axis=1)
     value = float(variances.max() if space.worst else variances.sum())
     return BestGaussian(mechanism, space, found, value, found.bound)
 
 
-def hiding_gaussian(axes: NDArray[np.float64], shifts: NDArray[np.int64], bounds: NDArray[np.float64]) -> GaussianNoise:
-    """The noise of these axes (m, m), as much larger or smaller as it has to be to hide every shift (E, m).
-
-    Raises: CertificateRefused when float64 cannot show it.
-    """
-    return _hiding(axes, lambda law: largest_load(law, shifts, bounds))
-
-
-def _hiding(axes: NDArray[np.float64], load_of: Callable[[GaussianNoise], float]) -> GaussianNoise:
+def hiding_gaussian(axes: NDArray[np.float64], load_of: Callable[[GaussianNoise], float]) -> GaussianNoise:
+    """The noise of these axes, as much larger or smaller as its load asks for. Raises: CertificateRefused."""
     for margin in _MARGINS:
         load = load_of(GaussianNoise(Ellipsoid(axes)))
         if not 0 < load < math.inf:

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, Protocol, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,6 @@ from dxgeom.universe.workloads.groups import Groups
 
 MOST_LISTED: Final = 2**31
 """Combinations of the listed values beside those that nobody listed; as many of these are numbered."""
-
-
-class CountedUnlistedKeys(CountedKeys, Protocol):
-    """The same, where ``words`` are the different values of the column that nobody listed, in order."""
-
-    @property
-    def words(self) -> tuple[str, ...]: ...
 
 
 @final

@@ -262,11 +262,6 @@ def coordinate_bounds(sensitivity: Sensitivity) -> NDArray[np.float64]:
     return np.asarray(2 * own**2 * _CAUTION)
 
 
-def coordinate_bound(sensitivity: Sensitivity) -> float:
-    """The sum of :func:`coordinate_bounds`."""
-    return float(coordinate_bounds(sensitivity).sum())
-
-
 def covariance_bound(space: RoundSpace) -> float:
     """What the trace of no covariance Σ with x_eᵀΣ⁻¹x_e ≤ 1 for all points is below. Any weights of the points give a
     bound."""

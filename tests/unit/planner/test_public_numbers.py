@@ -382,3 +382,12 @@ def test_nothing_is_charged_for_answers_that_are_all_public(tmp_path):
     assert any(one.startswith("all of it is public") for one in public_sentences(plan.queries, plan.mechanism))
     plan, _ = planned(tmp_path)
     assert "all of it is public" not in str(plan).lower()
+
+
+@pytest.mark.long
+def test_public_numbers_never_make_a_plan_worse_than_it_is_without_them(tmp_path):
+    """Whole tables have noise in parts, which what is left of them has not."""
+    sizes = (10, 10)
+    with_, without = (policy(tmp_path, known, sizes=sizes, epsilon=("1", "1")) for known in ([(("a",), (3,) * 10)], []))
+    plans = [dx.plan(one.compile(), LinearQueries.marginals(one.universe, [["a", "b"]])) for one in (with_, without)]
+    assert plans[0].loss <= plans[1].loss * (1 + 1e-9)

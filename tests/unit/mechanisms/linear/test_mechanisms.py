@@ -14,7 +14,7 @@ from dxgeom.geometry.hulls import span_of
 from dxgeom.mechanisms.linear.bars import half_widths
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.shapes.hulls import coordinate_bound, hull_mechanism, sensitivity_hull, volume_bound
+from dxgeom.mechanisms.shapes.hulls import coordinate_bounds, hull_mechanism, sensitivity_hull, volume_bound
 from dxgeom.metrics.combinations import SumMetric
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, ValueSensitivityMetric
 from dxgeom.metrics.graph import GraphMetric
@@ -210,7 +210,7 @@ def test_lower_bounds_stay_below_every_mechanism(seed):
     for kind in ("plane", "attributes"):
         sensitivity = sensitivity_case(kind, 3, False, seed)
         hull = sensitivity_hull(sensitivity)
-        bound = max(coordinate_bound(sensitivity), volume_bound(hull))
+        bound = max(coordinate_bounds(sensitivity).sum(), volume_bound(hull))
         for mechanism in (optimal_laplace(sensitivity), hull_mechanism(sensitivity, hull)):
             assert bound < mechanism.variances().sum()
 
