@@ -51,8 +51,8 @@ class PrivateLinearRegression(Estimator):
     columns, (low, high), and ``response`` those of y; public. ``ledger``: a file, or an open ledger. ``outside``:
     "refuse" rows beyond the bounds, or "clip" them. ``fit_intercept``. ``ridge``: ρ of ρ‖β‖², in numbers scaled to
     [−1, 1]; left out, as large as the noise, which is public. ``mechanism``: "auto" or "cylinders", or, of one
-    predictor, "hull", with less noise and some seconds to build: see :class:`RegressionTotals`. ``fits``, ``budget``,
-    ``purpose``, ``id``: as of :class:`PrivateLogisticRegression`.
+    to three predictors, "hull", with less noise and some seconds to build: see :class:`RegressionTotals`. ``fits``,
+    ``budget``, ``purpose``, ``id``: as of :class:`PrivateLogisticRegression`.
 
     Guarantee: fit with these arguments, replacing one record by any other changes the odds of any set of outcomes by at
     most e^epsilon: see :class:`RegressionTotals`. The number of records is public, and so are columns' names. Under a
@@ -153,7 +153,7 @@ def _shape_of(mechanism: Any) -> Shape:
     """Of the noise on plain arrays. Raises: UnsupportedCombination."""
     if not isinstance(mechanism, str) or mechanism not in ("auto", "cylinders", "hull"):
         raise UnsupportedCombination(
-            f"on plain arrays 'mechanism' is auto, cylinders, or, of one predictor, hull; found {mechanism!r}"
+            f"on plain arrays 'mechanism' is auto, cylinders, or, of up to three predictors, hull; found {mechanism!r}"
         )
     return "hull" if mechanism == "hull" else "cylinders"
 

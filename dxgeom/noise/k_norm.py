@@ -17,7 +17,7 @@ from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.rejection import RejectionNoise, tightest_rejection
+from dxgeom.noise.rejection import CutNoise, RejectionNoise, tightest_rejection
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.noise.triangular import TriangularNormals
@@ -37,6 +37,7 @@ LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     ProductNoise,
     LinearImageNoise,
     RejectionNoise,
+    CutNoise,
 )
 """Every kind of law, in the order in which a body's noise is offered to them."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
@@ -12,9 +13,9 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, DxgeomError, NotANormBall, TooLarge, UnsupportedCombination
-from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.body import ConvexBody, reciprocals
 from dxgeom.geometry.containment import contains
-from dxgeom.geometry.gauge import Gauge
+from dxgeom.geometry.gauge import Gauge, LargestGauge, RowNorm
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
@@ -28,76 +29,45 @@ from dxgeom.noise.rounding import (
     joined,
     legible,
 )
+from dxgeom.numeric.exact_numbers import rational_matrix
 from dxgeom.numeric.randomness import Randomness
-from dxgeom.numeric.sealed import cached_property
+from dxgeom.numeric.rounding import UNIT_ROUNDOFF
+from dxgeom.numeric.sealed import cached_property, freeze_arrays
 
 LEAST_ACCEPTANCE = 1e-4
 """Below this a draw takes tens of thousands of tries: refused."""
 _MOST_TRIES = 1 << 17
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class RejectionNoise(NoiseLaw):
+class KeptTries(NoiseLaw, ABC):
     """Density ∝ exp(−‖v‖_K) from the noise V of an envelope L ⊇ K: keep V when an exponential E ≥ ‖V‖_K − ‖V‖_L.
 
     That is the usual rejection of a uniform point of L that is not in K: ‖V‖_L + E is a Gamma(m + 1) radius R,
     independent of V/R, which is uniform in L; and V/R ∈ K iff ‖V‖_K ≤ R. So vol K/vol L of all tries are kept.
 
     Guarantee: ``draw`` is *exact*: a try is kept or not by its lazily read bits, decided in ball arithmetic where
-    float64 leaves it open, and its coordinates are rounded from the same bits. That the envelope contains the body is
-    proved when the law is made; were it not so, the law would be wrong.
-    Raises: CertificateRefused when it does not; UnsupportedCombination when there is no way to tell; TooLarge when
-    hardly any try would be kept.
-    Source: Awan & Slavković 2020, Algorithm 8; corrected: its box may miss the body and its radius is left out.
+    float64 leaves it open, and its coordinates are rounded from the same bits.
     """
 
-    body: ConvexBody
     envelope: NoiseLaw
 
-    def __post_init__(self) -> None:
-        if self.envelope.concentrated:
-            raise UnsupportedCombination(
-                "rejection is from noise with density ∝ exp(−‖v‖), which Gaussian noise has not"
-            )
-        if not contains(self.envelope.known_body, self.body, as_stated=False):
-            raise CertificateRefused("the envelope does not provably contain the body it is drawn for")
-        with np.errstate(over="ignore"):
-            volumes = self.body.volume, self.envelope.known_body.volume
-        if not all(0 < volume < math.inf for volume in volumes):
-            raise TooLarge(
-                "the volume of this body leaves the range of float64, so how often rejection would succeed is not "
-                "known: only the shape of a body counts, state it in lengths near 1"
-            )
-        if self.acceptance < LEAST_ACCEPTANCE:
-            raise TooLarge(
-                f"rejection would keep {self.acceptance:.1e} of its tries, the least is {LEAST_ACCEPTANCE}: use a "
-                "tighter envelope, or the noise of a larger body"
-            )
+    @property
+    @abstractmethod
+    def acceptance(self) -> float:
+        """The part of all tries that is kept, which says how many are made at once."""
 
-    @classmethod
-    def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> RejectionNoise | None:
-        """From the noise of the polytope around the body, where it knows one: hardly any try is rejected."""
-        around = body.polytope_around
-        return None if around is None else cls(body, law_of(around))
+    @property
+    @abstractmethod
+    def _gauges(self) -> tuple[Gauge, Gauge]:
+        """Of K and of L."""
 
     @property
     def facets(self) -> int:
         return self.envelope.facets
 
     @property
-    def defining(self) -> tuple[Any, ...]:
-        """The law is that of the body, whatever it is drawn from."""
-        return (self.body,)
-
-    @property
     def amplitude(self) -> float:
         return self.envelope.amplitude
-
-    @cached_property
-    def acceptance(self) -> float:
-        """vol K/vol L: the part of all tries that is kept, as exact as the bodies' volumes."""
-        return min(1.0, self.body.volume / self.envelope.known_body.volume)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         kept: list[NDArray[np.float64]] = []
@@ -156,9 +126,111 @@ class RejectionNoise(NoiseLaw):
 
         return decided(decide, uniforms, randomness)
 
+
+@final
+@dataclass(frozen=True, eq=False)
+class RejectionNoise(KeptTries):
+    """The noise of a body from that of an envelope around it.
+
+    Guarantee: that the envelope contains the body is proved when the law is made; were it not so, the law would be
+    wrong.
+    Raises: CertificateRefused when it does not; UnsupportedCombination when there is no way to tell; TooLarge when
+    hardly any try would be kept.
+    Source: Awan & Slavković 2020, Algorithm 8; corrected: its box may miss the body and its radius is left out.
+    """
+
+    body: ConvexBody
+    envelope: NoiseLaw
+
+    def __post_init__(self) -> None:
+        if self.envelope.concentrated:
+            raise UnsupportedCombination(
+                "rejection is from noise with density ∝ exp(−‖v‖), which Gaussian noise has not"
+            )
+        if not contains(self.envelope.known_body, self.body, as_stated=False):
+            raise CertificateRefused("the envelope does not provably contain the body it is drawn for")
+        with np.errstate(over="ignore"):
+            volumes = self.body.volume, self.envelope.known_body.volume
+        if not all(0 < volume < math.inf for volume in volumes):
+            raise TooLarge(
+                "the volume of this body leaves the range of float64, so how often rejection would succeed is not "
+                "known: only the shape of a body counts, state it in lengths near 1"
+            )
+        if self.acceptance < LEAST_ACCEPTANCE:
+            raise TooLarge(
+                f"rejection would keep {self.acceptance:.1e} of its tries, the least is {LEAST_ACCEPTANCE}: use a "
+                "tighter envelope, or the noise of a larger body"
+            )
+
+    @classmethod
+    def for_body(cls, body: ConvexBody, law_of: Callable[[ConvexBody], NoiseLaw]) -> RejectionNoise | None:
+        """From the noise of the polytope around the body, where it knows one: hardly any try is rejected."""
+        around = body.polytope_around
+        return None if around is None else cls(body, law_of(around))
+
+    @property
+    def defining(self) -> tuple[Any, ...]:
+        """The law is that of the body, whatever it is drawn from."""
+        return (self.body,)
+
+    @cached_property
+    def acceptance(self) -> float:
+        """vol K/vol L: the part of all tries that is kept, as exact as the bodies' volumes."""
+        return min(1.0, self.body.volume / self.envelope.known_body.volume)
+
     @cached_property
     def _gauges(self) -> tuple[Gauge, Gauge]:
         return self.body.certified_gauge, self.envelope.known_body.certified_gauge
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CutNoise(KeptTries):
+    """The noise of what halfspaces leave of the envelope's body: ‖v‖_K = max(‖v‖_L, |normals[k]·v|/heights[k]).
+
+    ``normals`` (H, m), ``heights`` (H,): the rationals that float64 holds. ``share``: vol K/vol L, and ``moment``
+    (m, m): E[V Vᵀ], as far as somebody has found them, since volumes in many dimensions have no formula. No draw
+    depends on either, but for how many tries are made at once.
+    """
+
+    envelope: NoiseLaw
+    normals: NDArray[np.float64]
+    heights: NDArray[np.float64]
+    share: float
+    moment: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self, "normals", "heights", "moment")
+        if self.envelope.concentrated or not (np.all(self.heights > 0) and 0 < self.share <= 1):
+            raise UnsupportedCombination("halfspaces cut noise with density ∝ exp(−‖v‖), at positive heights")
+
+    @property
+    def body(self) -> None:
+        return None
+
+    @property
+    def defining(self) -> tuple[Any, ...]:
+        """What the density is made of."""
+        return (self.envelope, self.normals, self.heights)
+
+    @property
+    def acceptance(self) -> float:
+        return self.share
+
+    @property
+    def second_moment(self) -> NDArray[np.float64]:
+        """As it was stated."""
+        return self.moment
+
+    def loss_upper_bounds(self, shifts: NDArray[np.float64], errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        values, slack = self._gauges[0].near(shifts, errors)
+        return np.asarray((values + slack) * (1 + 4 * UNIT_ROUNDOFF))
+
+    @cached_property
+    def _gauges(self) -> tuple[Gauge, Gauge]:
+        outer = self.envelope.known_body.certified_gauge
+        rows = reciprocals(self.heights) * rational_matrix(self.normals.tolist())
+        return LargestGauge((outer, RowNorm(rows, math.inf))), outer
 
 
 Envelope: TypeAlias = BoxNoise | LaplaceNoise | EllipsoidNoise
