@@ -24,9 +24,7 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 from dxgeom.wording.numbers import brief, counted
 
 if TYPE_CHECKING:
-    from dxgeom.mechanisms.parts.factors import Factor
     from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
-    from dxgeom.mechanisms.parts.toeplitz_mechanism import TotalsStrategy
     from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.candidates import CandidateResult
@@ -309,27 +307,17 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
         return blank
 
     def sizes(self, plan: Plan) -> dict[str, Any]:
-        measured = list(map(_in_words, plan.mechanism.factors))
+        measured = [one.in_words for one in plan.mechanism.factors]
         return {"boxes": plan.queries.count, "mechanism": plan.mechanism.name, "measured": measured}
 
     def lines_at(self, plan: Plan, spend: Fraction) -> list[str]:
         measured = [
-            f"  {one.title} {_in_words(factor)}"
+            f"  {one.title} {factor.in_words}"
             for one, factor in zip(plan.mechanism.merged.columns, plan.mechanism.factors, strict=True)
         ]
         lines = self.compared(plan, f"{plan.queries.count:,} boxes: {plan.mechanism.name}", measured)
         drawn = plan.metric.privacy == PURE and plan.lower_bound > 0
         return [*lines, *(["where the bound draws directions: it holds but for a chance of 1e-9"] if drawn else [])]
-
-
-def _in_words(factor: Factor | TotalsStrategy) -> str:
-    from dxgeom.mechanisms.parts.factors import Tree
-    from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
-    from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
-
-    if isinstance(factor, Tree):
-        return f"in a tree that splits by {', '.join(map(str, factor.radices))}"
-    return factor.in_words if isinstance(factor, ToeplitzStrategy | WeighedStrategy) else "cut by cut along its line"
 
 
 TABLES: Final = WholeTablesKind()

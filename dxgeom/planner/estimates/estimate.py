@@ -57,7 +57,7 @@ class EstimateWish:
 
 def named_estimate(asked: AskedEstimate) -> EstimateName | None:
     """The estimate of this name; None where none is to be shown."""
-    return None if asked == "none" else asked
+    return None if isinstance(asked, str) and asked == "none" else asked
 
 
 def as_wish(asked: EstimateName | EstimateWish, totals: Mapping[str, Amount] | None = None) -> EstimateWish:
