@@ -6,12 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
+
+if TYPE_CHECKING:
+    from dxgeom.planner.estimates.tried_shapes import TriedOnShapes
 
 _MOSTLY_NOISE, _SOME_NOISE = 1.0, 0.25
 """κ beyond which tables that follow the data are worth a try, and one model of what was released."""
@@ -31,7 +34,7 @@ class EstimateWorth:
     Guarantee: rounded up, up to float64. For tables that count alike, or as the plan's importance has it, the total of
     what was estimated is at most the total of this, each table times its importance.
     ``cells`` (tables,): how many each has. ``certain``: whether errors were asked for, which only noise keeps.
-    ``whole``: how many cells one histogram of all tables has.
+    ``whole``: how many cells one histogram of all tables has. ``mechanism``, ``spend``: of the release.
     """
 
     names: tuple[str, ...] = field(repr=False)
@@ -41,6 +44,8 @@ class EstimateWorth:
     cells: NDArray[np.float64] = field(repr=False)
     certain: bool
     whole: int
+    mechanism: TableMechanism = field(repr=False)
+    spend: Fraction
 
     @property
     def noise_over_records(self) -> float | None:
@@ -84,6 +89,17 @@ class EstimateWorth:
             "fifth of the budget",
             f"{model}; it is nearer, too",
         )
+
+    def tried_on_shapes(self, draws: int = 1) -> TriedOnShapes:
+        """What the released tables, their estimates, and tables that follow the data err on as many made-up records of
+        four shapes, by a generator with a fixed seed. Reads no data; seconds where cells are many.
+
+        Raises: UnsupportedCombination where the number of records is not public; TooLarge beyond a million cells;
+        WrongArgument for another number of draws than 1 to 100.
+        """
+        from dxgeom.planner.estimates.tried_shapes import tried_on_shapes  # slow to load
+
+        return tried_on_shapes(self.mechanism, self.spend, self.records, draws)
 
     @property
     def in_words(self) -> str:
@@ -130,9 +146,9 @@ def worth_of(mechanism: TableMechanism, spend: Fraction, records: int | None) ->
     whole = math.prod(mechanism.queries.sizes)
     released = cells * mechanism.cell_errors.mean * (1 / float(spend) ** 2 + mechanism.rounding_part)
     if records is None:
-        return EstimateWorth(mechanism.queries.names, released, released, None, cells, certain, whole)
+        return EstimateWorth(mechanism.queries.names, released, released, None, cells, certain, whole, mechanism, spend)
     least = np.minimum(released, records * _largest(mechanism, spend, cells))
-    return EstimateWorth(mechanism.queries.names, released, least, records, cells, certain, whole)
+    return EstimateWorth(mechanism.queries.names, released, least, records, cells, certain, whole, mechanism, spend)
 
 
 def _largest(mechanism: TableMechanism, spend: Fraction, cells: Sequence[float] | NDArray[np.float64]) -> Any:

@@ -203,6 +203,36 @@ def test_what_else_to_ask_for_is_said_where_noise_is_most_of_an_answer():
 
 
 @pytest.mark.long
+def test_ways_are_tried_on_made_up_records_before_any_data():
+    policy = policy_of(*({"change": one, "epsilon": "1"} for one in WORDS))
+    pairs = [list(one) for one in itertools.combinations(WORDS, 2)]
+    plan = dx.plan(policy.compile(), dx.universe.MarginalQueries.of(policy.universe, pairs, records=30))
+    worth = plan.estimate_worth(spend="1/2")
+    found, again = worth.tried_on_shapes(), worth.tried_on_shapes()
+    assert found.errors.shape == (4, 4)
+    assert found.errors[:, :3].tolist() == again.errors[:, :3].tolist()
+    # Of Laplace noise E|z| is .71 of √E z², of sums of it up to .8.
+    assert 0.6 < found.errors[:, 0].mean() / worth.noise_over_records < 1.1
+    assert (found.errors[:, 1:] < found.errors[:, :1]).all()
+    assert found.least in found.lines[-1]
+    assert len(found.lines) == 6
+    assert json.loads(json.dumps(found.as_dict()))["errors"]["chain"]["one model"] == found.errors[1, 2]
+    few = plan.estimate_worth(spend=1000).tried_on_shapes()
+    assert few.errors[:, 0].max() < 0.01
+    with pytest.raises(WrongArgument):
+        worth.tried_on_shapes(0)
+    with pytest.raises(UnsupportedCombination, match="public number"):
+        replace(worth, records=None).tried_on_shapes()
+    said = {"policy": "p", "universe": {"attributes": WORDS}, "budget": "10", "unconnected": "allow"}
+    free = dx.Policy.from_dict({**said, "rules": [{"change": ["a", "b"], "epsilon": "1"}]})
+    queries = dx.universe.MarginalQueries.of(free.universe, [["a", "c"]], records=30)
+    none = dx.plan(free.compile(), queries).estimate_worth().tried_on_shapes()
+    assert np.isnan(none.errors[:, 3]).all()
+    assert "following" not in " ".join(none.lines)
+    assert none.as_dict()["errors"]["chain"]["following the data"] is None
+
+
+@pytest.mark.long
 def test_a_release_shows_the_model_that_its_plan_took_beside_the_same_answers():
     """By public numbers alone: the same noise, charge and bars; another estimate, or none, where that is asked for."""
     policy = policy_of({"change": "a", "epsilon": "1"}, attributes={"a": WORDS["a"]})
