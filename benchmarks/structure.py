@@ -20,6 +20,7 @@ these seconds times .48 over what ten million additions take here; and beside a 
 With --rectangles, instead: 2,000 rectangles on 256 by 256 cells, of which both ends along both sides are drawn evenly
 from all cuts, as a list of linear queries, concentrated, presence 1. Asked: 5.5; what is beside that (HB, a tree of
 quarters) is as it was stated there, for other rectangles of that kind. Medians of so many seeds as --rectangles=3 says.
+Of another number of rectangles, each once, with --count=100000.
 Run: .venv/bin/python benchmarks/structure.py [--draws | --lists | --ranges | --rectangles=1]
 """
 
@@ -132,9 +133,9 @@ def range_tables() -> None:
     print(f"| {queries.count:,} | 6.83e8 | 6.8e8 | {plan.loss:.4g} | {bound:.3g} | {taken} |")
 
 
-def rectangles(seeds: int) -> None:
+def rectangles(seeds: int, count: int = 2000) -> None:
     """One row."""
-    side, count, slow, found = 256, 2000, slow_core(), []
+    side, slow, found = 256, slow_core(), []
     attributes = {name: {"range": [0, side - 1], "step": 1} for name in "xy"}
     rules = [{"presence": True, "epsilon": 1}]
     said = {"policy": "map", "privacy": "concentrated", "universe": {"attributes": attributes}, "rules": rules}
@@ -143,14 +144,15 @@ def rectangles(seeds: int) -> None:
     for seed in range(seeds):
         generator = np.random.default_rng(seed)
         ends = np.array([[np.sort(generator.choice(side + 1, 2, replace=False)) for _ in range(count)] for _ in "xy"])
-        boxes = [{"x": tuple(x), "y": tuple(y)} for x, y in zip(*ends.tolist(), strict=True)]
+        drawn = dict.fromkeys((tuple(x), tuple(y)) for x, y in zip(*ends.tolist(), strict=True))
+        boxes = [{"x": x, "y": y} for x, y in drawn]
         queries = dx.LinearQueries.boxes(own.universe, boxes)
         started = time.process_time()
         plan = dx.plan(metric, queries)
         taken = (time.process_time() - started) * slow
-        parts = dx.plan(metric, BoxQueries.of(own.universe, boxes))
+        parts = dx.plan(metric, BoxQueries.of(own.universe, boxes), mechanism=NORMAL)
         losses = (plan.loss, plan.lower_bound, parts.loss)
-        found.append([*(math.sqrt(one / count) for one in losses), taken])
+        found.append([*(math.sqrt(one / len(boxes)) for one in losses), taken])
     error, bound, in_trees, seconds = np.median(found, axis=0)
     print("| rectangles | HB | quarters | trees here | asked | measured | bound | plan, CPU s |\n" + "|---" * 8 + "|")
     print(f"| {count:,} | 8.5 | 7.7 | {in_trees:.2f} | 5.5 | {error:.3f} | {bound:.3f} | {seconds:.1f} |")
@@ -160,7 +162,8 @@ def main() -> None:
     """A row for each size, and for each workload of others."""
     for word in sys.argv[1:]:
         if word.startswith("--rectangles"):
-            rectangles(int(word.partition("=")[2] or 1))
+            counts = [int(one.partition("=")[2]) for one in sys.argv if one.startswith("--count=")]
+            rectangles(int(word.partition("=")[2] or 1), *counts)
             return
     if "--ranges" in sys.argv:
         range_tables()

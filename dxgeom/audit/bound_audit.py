@@ -119,7 +119,8 @@ def _is_looked_at(plan: Plan) -> bool:
     """Whether it is noise on the very queries, and on tables and boxes only so many as may be laid out."""
     mechanism = plan.mechanism
     if plan.answers_a_list:
-        return isinstance(mechanism, AdditiveMechanism) and mechanism.change is None
+        squares = plan.objective.size is None
+        return isinstance(mechanism, AdditiveMechanism) and mechanism.change is None and squares
     if not isinstance(mechanism, LatticeNoise) or not plan.queries.universe.indexable:
         return False
     return bool(float(plan.queries.count) * plan.queries.universe.record_types <= _WORK)

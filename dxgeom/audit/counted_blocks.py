@@ -328,9 +328,9 @@ def _of_boxes(mechanism: BoxMechanism, number: int) -> CountedBlock:
 
 
 def _of_totals(mechanism: ToeplitzMechanism, number: int) -> CountedBlock:
-    (column,) = mechanism.merged.columns
-    along = InTotals(len(column.words))
-    return CountedBlock((column.axis,), (along,), {column.axis: column.codes}, mechanism.step.denominator)
+    columns = mechanism.merged.columns
+    along, merged = (InTotals(len(one.words)) for one in columns), {one.axis: one.codes for one in columns}
+    return CountedBlock(tuple(merged), tuple(along), merged, mechanism.step.denominator)
 
 
 def _level(radices: Sequence[int], level: int, normal: bool, size: int) -> Along:

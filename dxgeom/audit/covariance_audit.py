@@ -86,6 +86,10 @@ def audit_covariance(plan: Plan) -> CovarianceAudit:
         raise CertificateRefused(
             f"this audit is of noise that hides listed differences, and this plan is another: {plan.question_in_words}"
         )
+    if plan.objective.size is not None:
+        raise CertificateRefused(
+            f"this audit is of squared errors, and the plan makes small the {plan.objective.title}"
+        )
     mechanism = plan.mechanism
     if isinstance(mechanism.mixing, IntegerMixing):
         if mechanism.mixing.measured.trees:

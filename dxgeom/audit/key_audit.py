@@ -54,7 +54,7 @@ def require_keys(mechanism: KeyCounts, metric: Metric) -> list[str]:
     moves = moves_of(metric, columns[0].universe.shape)
     axes = [one.axis for one in columns]
     _require(len({*axes}) == len(axes), "an attribute is in a key twice")
-    scales = _scales_of(mechanism)
+    scales = scales_of(mechanism)
     for spend in (Fraction(1), Fraction(1, 3)):
         _require_chances(mechanism, scales, spend)
     trials = _require_reported(mechanism, scales)
@@ -75,7 +75,7 @@ def _require(holds: bool, what: str) -> None:
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Scales:
+class Scales:
     """Of each attribute of a key the ``group`` of every value, and how many values each group has (``sizes``); by the
     groups of a key the ``scale`` of its noise, float64 taken exactly, in the order of the mechanism's ``blocks``."""
 
@@ -187,7 +187,7 @@ class _Used:
                 self.require(max((table[first] + table[second]).tolist()), Fraction(bound))
 
 
-def _scales_of(mechanism: KeyCounts) -> _Scales:
+def scales_of(mechanism: KeyCounts) -> Scales:
     """The scale of every key as blocks have it. Raises: CertificateRefused unless each key is in one block, by whose
     scale it has its noise."""
     number = [len(one.words) for one in mechanism.columns_of_keys]
@@ -220,22 +220,32 @@ def _scales_of(mechanism: KeyCounts) -> _Scales:
         _require(0 < block.scale < math.inf, "noise has no scale")
         scale[place_of_block] = block.scale
     sizes = tuple(np.array([len(own) for own in found], dtype=np.int64) for found in values)
-    return _Scales(tuple(groups), sizes, scale, tuple(order), tuple(map(tuple, values)))
+    return Scales(tuple(groups), sizes, scale, tuple(order), tuple(map(tuple, values)))
+
+
+def noise_of(mechanism: KeyCounts, scale: float) -> NoiseLaw:
+    """The noise of a key by itself."""
+    return GaussianNoise(Ellipsoid(np.array([[scale]]))) if mechanism.normal else LaplaceNoise(np.array([scale]))
+
+
+def chance_of(mechanism: KeyCounts, stretched: arb, edge: arb) -> arb:
+    """P(V ≥ edge) for edges from 0 on, in closed form, at the scale that noise has where so much is spent."""
+    ratio = edge / stretched
+    return (ratio / arb(2).sqrt()).erfc() / 2 if mechanism.normal else (-ratio).exp() / 2
 
 
 def _event(mechanism: KeyCounts, scale: float, factor: Fraction, threshold: int) -> RareEvents:
     return (RareNormal if mechanism.normal else RareLaplace)(scale, factor, threshold)
 
 
-def _require_chances(mechanism: KeyCounts, scales: _Scales, spend: Fraction) -> None:
+def _require_chances(mechanism: KeyCounts, scales: Scales, spend: Fraction) -> None:
     """That the threshold follows from public numbers as stated, and each chance is that of the noise."""
     threshold, factor = mechanism.threshold(spend), mechanism.shares / spend
     with ctx.workprec(_PRECISION):
         expected, edge = arb(0), arb(fmpq(2 * threshold - 1, 2))
         for place, block in zip(scales.order, mechanism.blocks, strict=True):
             stretched = arb(float(scales.scale[place])) * arb(fmpq(factor.numerator, factor.denominator))
-            ratio = edge / stretched
-            chance = (ratio / arb(2).sqrt()).erfc() / 2 if mechanism.normal else (-ratio).exp() / 2
+            chance = chance_of(mechanism, stretched, edge)
             drawn = _event(mechanism, block.scale, factor, threshold).chance
             _require(drawn.overlaps(chance), "keys without a record are reported with another chance")
             keys = math.prod(len(own[group]) for own, group in zip(scales.values, place, strict=True))
@@ -255,7 +265,7 @@ class RandomTable:
     total: int
 
 
-def _require_reported(mechanism: KeyCounts, scales: _Scales) -> int:
+def _require_reported(mechanism: KeyCounts, scales: Scales) -> int:
     """That answers are what a second route makes of the same draws, over tables that nobody knew before; how many."""
     spend, keys = Fraction(1), math.prod(len(own) for own in scales.groups)
     threshold = mechanism.threshold(spend)
@@ -276,7 +286,7 @@ def _require_reported(mechanism: KeyCounts, scales: _Scales) -> int:
 
 
 def _made_again(
-    mechanism: KeyCounts, scales: _Scales, data: RandomTable, threshold: int, randomness: Randomness
+    mechanism: KeyCounts, scales: Scales, data: RandomTable, threshold: int, randomness: Randomness
 ) -> tuple[Keys, Keys]:
     """Keys and counts, from draws in the order of blocks; which key has which noise is found by this audit."""
     factor, reported = Fraction(mechanism.shares), []
@@ -285,10 +295,7 @@ def _made_again(
         scale = float(scales.scale[place])
         here = np.flatnonzero(np.all(places == np.array(place)[:, None], axis=0))
         if len(here):
-            law: NoiseLaw = (
-                GaussianNoise(Ellipsoid(np.array([[scale]]))) if mechanism.normal else LaplaceNoise(np.array([scale]))
-            )
-            noise = law.draw(len(here), randomness, factor)[:, 0]
+            noise = noise_of(mechanism, scale).draw(len(here), randomness, factor)[:, 0]
             for key, count, added in zip(
                 data.keys[here].tolist(), data.counts[here].tolist(), noise.tolist(), strict=True
             ):
@@ -306,5 +313,5 @@ def _made_again(
     )
 
 
-def _is_empty(scales: _Scales, place: tuple[int, ...], known: Keys, positions: Keys) -> NDArray[np.bool_]:
+def _is_empty(scales: Scales, place: tuple[int, ...], known: Keys, positions: Keys) -> NDArray[np.bool_]:
     return ~np.isin(scales.keys_of(place, positions), known)

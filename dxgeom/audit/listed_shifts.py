@@ -2,13 +2,18 @@
 norm.
 
 Lengths are rationals, or balls where maps have to be undone; float64 only tells which ones are far from their distance.
+
+Where a policy says 'hold', rings of people who change places are followed person by person: through some classes in
+some order each person leaves one for the next. What one person adds to a shift depends on no other, so that rings are
+sums over people, of which the least distance of anybody in it is kept. The plan gathers the same shifts class by class,
+from who leaves and who comes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
-from typing import Any, Final, final
+from itertools import combinations, islice, pairwise, permutations
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
@@ -20,13 +25,16 @@ from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
 from dxgeom.metrics.generating_pairs import are_many
 from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.noise.triangular import TriangularNormals
+from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.numeric.exact_numbers import ExactNumber, at_most_one, rational, rational_matrix, total
+from dxgeom.universe.public_counts import NONE
 
 _NEAR: Final = 1e-6
 _MOST_NEAR: Final = 50_000
@@ -34,6 +42,9 @@ _MOST_WORK: Final = 2_000_000_000
 _AT_ONCE: Final = 1 << 22
 _MOST_RATIONAL: Final = 24
 _MOST_THROUGH_A_TRIANGLE: Final = 400
+_MOST_RECORDS_IN_RINGS: Final = 1024
+_MOST_RING_ENTRIES: Final = 20_000_000
+_LEAST_OF_A_STEP: Final = 512
 
 
 def carried(mechanism: AdditiveMechanism) -> NDArray[np.int64]:
@@ -64,13 +75,20 @@ def carried(mechanism: AdditiveMechanism) -> NDArray[np.int64]:
     return np.asarray(tables.matrix()[rows])
 
 
-def require_hidden_shifts(law: NoiseLaw | None, weights: NDArray[np.int64], metric: Metric) -> str:
+def require_hidden_shifts(
+    law: NoiseLaw | None, weights: NDArray[np.int64], metric: Metric, held: VerifiedMetric | None = None
+) -> str:
     """That the noise hides what pairs of possible records shift of it, those that all distances are made of.
 
+    Args: ``held``: where distances are held for who knows public counts, whose rings of people are hidden, too.
     Raises: CertificateRefused; TooLarge where they are too many.
     """
     each = (0 if law is None else law.dimension * (1 + law.facets)) + 1
     shifts, distances, looked_at = _different(weights, metric, max(1, _MOST_WORK // each))
+    rings = None if held is None else ring_shifts(weights, held)
+    if rings is not None:
+        joined = np.vstack([shifts, rings.shifts]), np.concatenate([distances, rings.distances])
+        shifts, distances = least_of_each(*joined)
     if isinstance(law, GaussianWithJumps):
         # Of very many kinds under one distance a plan lists those only between which the others lie.
         audit_jumps(law, shifts, distances, some_may_stand=are_many(len(np.unique(weights, axis=1).T)))
@@ -78,9 +96,10 @@ def require_hidden_shifts(law: NoiseLaw | None, weights: NDArray[np.int64], metr
         _require_short(law, shifts, distances)
     elif np.any(np.isfinite(distances)):
         raise CertificateRefused("without noise an answer shows a change that the metric protects")
+    ringed = "" if rings is None else f", and rings of people through classes in {rings.orders:,} orders"
     return (
-        f"all {looked_at:,} pairs of possible records that distances are made of are hidden, exactly; {len(shifts):,} "
-        "different changes"
+        f"all {looked_at:,} pairs of possible records that distances are made of{ringed} are hidden, exactly; "
+        f"{len(shifts):,} different changes"
     )
 
 
@@ -100,10 +119,94 @@ def _different(
             found = (weights[:, pairs.first[part]] - weights[:, pairs.second[part]]).T
             moved = found.any(axis=1)
             own = np.concatenate([distances, pairs.bound[part][moved]])
-            shifts, which = np.unique(np.vstack([shifts, found[moved]]), axis=0, return_inverse=True)
-            distances = np.full(len(shifts), np.inf)
-            np.minimum.at(distances, which.ravel(), own)
+            shifts, distances = least_of_each(np.vstack([shifts, found[moved]]), own)
     return shifts, distances, looked_at
+
+
+class RingShifts(NamedTuple):
+    """The different shifts (E, m) of rings but none, the least distance of each, and through how many orders of
+    classes rings were followed."""
+
+    shifts: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    orders: int
+
+
+def ring_shifts(weights: NDArray[np.int64], metric: VerifiedMetric) -> RingShifts:
+    """Of the rings of which the policy holds its distances. Args: ``weights`` (m, N), of the numbers with noise.
+
+    Raises: TooLarge; CertificateRefused where the policy's classes are not those of its counts.
+    """
+    known = metric.known
+    if known is None or metric.size > _MOST_RECORDS_IN_RINGS:
+        raise TooLarge(
+            f"rings of people are followed for at most {_MOST_RECORDS_IN_RINGS:,} possible records of a whole policy"
+        )
+    labels = _classes(metric)
+    members = [np.flatnonzero(labels == one) for one in range(int(labels.max()) + 1)]
+    moves = {
+        pair: _moves(weights, metric, members[pair[0]], members[pair[1]])
+        for pair in permutations(range(len(members)), 2)
+    }
+    found, entries, orders = [(np.zeros((0, len(weights)), dtype=np.int64), np.zeros(0))], 0, 0
+    for size in range(2, min(known.held_people, len(members)) + 1):
+        for chosen in combinations(range(len(members)), size):
+            for rest in permutations(chosen[1:]):
+                order, orders = (chosen[0], *rest, chosen[0]), orders + 1
+                shifts, distances = np.zeros((1, len(weights)), dtype=np.int64), np.array([np.inf])
+                for step in pairwise(order):
+                    own, apart = moves[step]
+                    entries += max(len(shifts) * own.size, _LEAST_OF_A_STEP)
+                    if entries > _MOST_RING_ENTRIES:
+                        raise TooLarge("rings of people are too many to be followed person by person")
+                    sums = (shifts[:, None] + own[None]).reshape(-1, len(weights))
+                    shifts, distances = least_of_each(sums, np.minimum(distances[:, None], apart[None]).ravel())
+                found.append((shifts, distances))
+        shifts, distances = least_of_each(*map(np.concatenate, zip(*found, strict=True)))
+        found = [(shifts, distances)]
+    moved = found[0][0].any(axis=1)
+    return RingShifts(found[0][0][moved], found[0][1][moved], orders)
+
+
+def least_of_each(
+    shifts: NDArray[np.int64], distances: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The different shifts, each with its least distance."""
+    if not len(shifts):
+        return shifts, distances
+    different, which = distinct_rows(shifts)
+    least = np.full(len(different), np.inf)
+    np.minimum.at(least, which, distances)
+    return different, least
+
+
+def _classes(metric: VerifiedMetric) -> NDArray[np.int64]:
+    """(N,): the class of each record, held against the sets of the counts. Raises: CertificateRefused."""
+    known, universe = metric.known, metric.universe
+    if known is None or universe is None:
+        raise TooLarge("whose rings are held is not known without the policy's counts")
+    labels = known.classes.of_elements(universe)
+    sets = np.full((len(labels), len(known.counts)), NONE, dtype=np.int64)
+    for place, one in enumerate(known.counts):
+        shape = [size if axis in one.axes else 1 for axis, size in enumerate(universe.layout)]
+        sets[:, place] = universe.laid_out(one.cells.reshape(shape))
+        if universe.absent is not None:
+            sets[universe.absent, place] = NONE
+    somebody = labels != NONE
+    pairs = np.unique(np.column_stack([labels, sets])[somebody], axis=0)
+    if not len(np.unique(pairs[:, 0])) == len(pairs) == len(np.unique(sets[somebody], axis=0)):
+        raise CertificateRefused("the classes whose rings are hidden are not those that the policy's counts tell apart")
+    return labels
+
+
+def _moves(
+    weights: NDArray[np.int64], metric: VerifiedMetric, leave: NDArray[np.int64], reach: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """What somebody shifts who leaves the one class for the other, at a finite distance, and the least for each."""
+    gone, come = (each.ravel() for each in np.meshgrid(leave, reach, indexing="ij"))
+    apart = np.asarray(metric.metric.distance(gone, come), dtype=np.float64)
+    there = np.isfinite(apart)
+    return least_of_each((weights[:, come[there]] - weights[:, gone[there]]).T, apart[there])
 
 
 def _require_short(law: NoiseLaw, shifts: NDArray[np.int64], distances: NDArray[np.float64]) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 from numpy.typing import NDArray
 
-from dxgeom.audit.counted_blocks import AboveFirst, FirstOfTwo, InTotals, NoisyBlock, Weighed
+from dxgeom.audit.counted_blocks import AboveFirst, CountedBlock, FirstOfTwo, InTotals, NoisyBlock, Weighed
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.metrics.combinations import CapMetric, GroupedMetric, PresenceMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric
@@ -377,6 +377,32 @@ def require_along_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
     return "every move along the attribute of the totals is hidden, no other moves them: so is every change"
 
 
+def in_joint_totals(noisy: Sequence[NoisyBlock]) -> bool:
+    """Whether noise is in the running totals along several attributes at once."""
+    return any(isinstance(along, InTotals) for one in noisy for along in one.block.along)
+
+
+def require_joint_totals(noisy: Sequence[NoisyBlock], moves: Moves) -> str:
+    """That every record is hidden, by the longest along each attribute, and so is any change, which is no further than
+    two records are long; in a sentence. Raises: CertificateRefused, also where float64 does not tell it; TooLarge.
+    """
+    laws, block = [law for one in noisy for law in one.laws], noisy[0].block
+    law = laws[0]
+    totals = len(laws) == 1 and all(isinstance(one, InTotals) for one in block.along)
+    if not (totals and isinstance(law, KroneckerNormals) and np.all(law.spreads == law.spreads.flat[0])):
+        raise CertificateRefused("noise in joint totals has one law, alike in all totals")
+    longest, nearest = Fraction(block.steps) / Fraction(float(law.spreads.flat[0])), []
+    for axis, along, own in zip(block.axes, block.along, law.maps, strict=True):
+        single = CountedBlock((axis,), (along,), {axis: block.merged[axis]}, 1)
+        longest *= Fraction(_OfTriangle([NoisyBlock(single, [TriangularNormals(own)])]).longest)
+        nearest += [Fraction(float(pairs.bound.min())) for pairs in moves.along(axis) if pairs.bound.size]
+    nearest += [distance for places, distance in moves.together if {*places} & {*block.axes}]
+    alone = moves.presence is not None and longest <= Fraction(round_down(moves.presence))
+    if not (alone and all(2 * longest <= distance for distance in nearest)):
+        raise CertificateRefused("the noise does not hide what the metric protects: joint totals move too far")
+    return "every record is hidden in the joint totals, and so is every change, which is no further than two are long"
+
+
 def require_in_a_row(noisy: Sequence[NoisyBlock], over: OverPeriods) -> str:
     """That every change within so many values in a row is hidden, one record of each; in a sentence.
 
@@ -438,6 +464,11 @@ class _OfTriangle:
                 length = self._in_balls(int(one[at]), None if other is None else int(other[at]))
                 if not bool(length <= arb(float(bounds[at]))):
                     raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
+
+    @property
+    def longest(self) -> float:
+        """No value is longer; *rounded up*."""
+        return float(np.max(np.linalg.norm(self._laid_out, axis=0) * (1 + self.size * 2.0**-51) + self._off))
 
     def together(self, codes: NDArray[np.int64], epsilon: Fraction) -> bool:
         """Whether no change in one record of each of these is longer; near that, not sure counts as no."""

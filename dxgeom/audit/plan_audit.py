@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, TypeGuard, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,15 +35,18 @@ from dxgeom.audit.counted_blocks import (
 from dxgeom.audit.key_audit import require_keys
 from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
 from dxgeom.audit.moves import (
+    in_joint_totals,
     moves_of,
     require_along_bases,
     require_along_totals,
     require_in_a_row,
+    require_joint_totals,
     require_moves,
     require_weighed,
     weighs_sums,
 )
 from dxgeom.audit.rolled_up_audit import require_rolled_up
+from dxgeom.audit.unlisted_audit import require_unlisted
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import PostProcessed, Sequential
 from dxgeom.mechanisms.contract.mechanism import Mechanism
@@ -53,6 +56,7 @@ from dxgeom.mechanisms.linear.distinct import DistinctCount
 from dxgeom.mechanisms.linear.key_counts import KeyCounts
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.rolled_up_keys import RolledUpKeys
+from dxgeom.mechanisms.linear.unlisted_keys import UnlistedKeys
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism
@@ -260,10 +264,9 @@ def mechanisms_within(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tup
 
 def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str]:
     """Raises: CertificateRefused; TooLarge, UnsupportedCombination where there is no second route."""
-    if metric.held:
+    if metric.held and not _in_answers(mechanism):
         raise UnsupportedCombination(
-            "the policy says 'hold': that rings of people are hidden is proved where noise is made and read, and has "
-            "no second route here"
+            "the policy says 'hold', and that this noise hides rings of people has no second route here"
         )
     if isinstance(mechanism, AdditiveMechanism):
         normal = mechanism.law is not None and mechanism.law.concentrated
@@ -271,6 +274,8 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         normal = mechanism.normal
     elif isinstance(mechanism, RolledUpKeys):
         normal = any(one.counts.normal for one in mechanism.levels)
+    elif isinstance(mechanism, UnlistedKeys):
+        normal = mechanism.known.normal
     elif isinstance(mechanism, DistinctCount):
         normal = mechanism.law is not None and mechanism.law.concentrated
     else:
@@ -295,13 +300,17 @@ def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str
         return require_keys(mechanism, metric.metric)
     if isinstance(mechanism, RolledUpKeys):
         return require_rolled_up(mechanism, metric.metric)
+    if isinstance(mechanism, UnlistedKeys):
+        return require_unlisted(mechanism, metric)
     present = isinstance(metric.metric, PresenceMetric)
-    if isinstance(mechanism, AdditiveMechanism) and not isinstance(mechanism.mixing, IntegerMixing):
-        hidden = _listed(mechanism, metric.metric)
-    else:
-        hidden = _in_blocks_or_rows(mechanism, metric)
+    hidden = _listed(mechanism, metric) if _in_answers(mechanism) else _in_blocks_or_rows(mechanism, metric)
     counted = "" if present else ", and how many lie in each component"
     return [f"answers show of records only their numbers with noise{counted}: driven exactly; {MISSED}", hidden]
+
+
+def _in_answers(mechanism: Mechanism[Any, Any]) -> TypeGuard[AdditiveMechanism]:
+    """Whether the answers themselves have the noise, and no numbers that they share."""
+    return isinstance(mechanism, AdditiveMechanism) and not isinstance(mechanism.mixing, IntegerMixing)
 
 
 def _different_values(mechanism: DistinctCount, metric: Metric) -> list[str]:
@@ -374,6 +383,8 @@ def _in_blocks(mechanism: Any, metric: Metric, over: OverPeriods | None = None) 
     if any(isinstance(law, ToeplitzNormals | TriangularNormals) for one in noisy for law in one.laws):
         said = require_along_totals(noisy, moves)
         return said if over is None else f"{said}; {require_in_a_row(noisy, over)}"
+    if in_joint_totals(noisy):
+        return require_joint_totals(noisy, moves)
     if over is not None:
         raise CertificateRefused("the noise does not hide what the metric protects: totals move too far")
     bases = any(isinstance(law, KroneckerNormals) for one in noisy for law in one.laws)
@@ -384,8 +395,9 @@ def _in_blocks(mechanism: Any, metric: Metric, over: OverPeriods | None = None) 
     return (require_along_bases if bases else require_moves)(noisy, moves)
 
 
-def _listed(mechanism: AdditiveMechanism, metric: Metric) -> str:
+def _listed(mechanism: AdditiveMechanism, verified: VerifiedMetric) -> str:
     """Of noise in the answers themselves."""
+    metric = verified.metric
     labels = components_of(metric).of(np.arange(metric.size))
     if any(np.any(labels[pairs.first] != labels[pairs.second]) for pairs in metric.generating_pairs()):
         raise CertificateRefused("two records at a finite distance are said to be in different components")
@@ -394,4 +406,4 @@ def _listed(mechanism: AdditiveMechanism, metric: Metric) -> str:
     if mechanism.absent is not None:  # no histogram counts it: what it weighs is never told
         weights[:, mechanism.absent] = records[mechanism.absent] = 0
     require_answers(mechanism, records, np.array([row.astype(object) @ records for row in weights], dtype=object))
-    return require_hidden_shifts(mechanism.law, weights, metric)
+    return require_hidden_shifts(mechanism.law, weights, metric, verified if verified.held else None)

@@ -50,6 +50,12 @@ class ObjectiveChoice(StrEnum):
     mse = "mse"
     max = "max"
     rmse = "rmse"
+    l1 = "l1"
+    l2 = "l2"
+    linf = "linf"
+    quantile_90 = "quantile-90"
+    quantile_95 = "quantile-95"
+    quantile_99 = "quantile-99"
 
 
 def spend_of(text: str | Fraction) -> Fraction:
@@ -235,7 +241,8 @@ ObjectiveOption: TypeAlias = Annotated[
     typer.Option(
         "--objective",
         help="'balanced' makes squared errors small, each unit's relative to what they would be alone; 'mse' makes "
-        "their total small, which is the same as its root, 'rmse'; 'max' the worst.",
+        "their total small, which is the same as its root, 'rmse'; 'max' the worst; 'l1', 'l2' and 'linf' the expected "
+        "norm of the errors themselves; 'quantile-95' what no error exceeds with 95 %.",
     ),
 ]
 ErrorOption: TypeAlias = Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -290,12 +291,13 @@ def _show(
         for advice in released.advice:
             print_error(f"advice: {advice}")
         estimate = shown.of(released)
+        released = replace(released, shown_estimate=None)  # made once, and told below
         told = shown.document(estimate)
         curators = {"format": FORMAT, **released.as_dict(bars.level, joint=bars.joint), **told}
         if write is not None and table is not None and table.task is not None:
             write(partial(write_records, released, table.task, suffix=table.suffix))
         elif write is not None and table is not None:
-            beside = None if shown.named is None or isinstance(estimate, DxgeomError) else estimate
+            beside = None if shown.name is None or isinstance(estimate, DxgeomError) else estimate
             write(partial(write_answer_table, released, bars, suffix=table.suffix, estimate=beside))
         elif write is not None:
             write(json_lines(curators))

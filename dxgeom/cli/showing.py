@@ -34,7 +34,7 @@ from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import ONE_ROW, PUBLIC_NUMBER
 
 if TYPE_CHECKING:
-    from dxgeom.planner.estimates.estimate import Estimate, EstimateWish
+    from dxgeom.planner.estimates.estimate import Estimate, EstimateName, EstimateWish
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.release import Release
     from dxgeom.universe.labels import PolicyLabels
@@ -48,6 +48,7 @@ class EstimateChoice(StrEnum):
     integers = "integers"
     records = "records"
     model = "model"
+    none = "none"
 
 
 EstimateOption: TypeAlias = Annotated[
@@ -56,7 +57,8 @@ EstimateOption: TypeAlias = Annotated[
         "--estimate",
         help="Also show the answers moved to what is known, which reads no data and costs nothing: 'auto', none "
         "negative, and all agree; 'consistent', they only agree; 'integers', whole counts besides; 'records', whole "
-        "tables are those of some records, in parts; 'model', one histogram explains all tables, for few records.",
+        "tables are those of some records, in parts; 'model', one histogram explains all tables, for few records. "
+        "'none': not even the model that a plan shows where noise is much of its answers.",
     ),
 ]
 ConsistentOption: TypeAlias = Annotated[
@@ -101,12 +103,19 @@ class ShownEstimate:
             )
 
     @property
+    def name(self) -> EstimateName | None:
+        """What is asked for by name."""
+        from dxgeom.planner.estimates.estimate import named_estimate
+
+        return None if self.named is None else named_estimate(self.named.value)
+
+    @property
     def wish(self) -> EstimateWish | None:
         """What is asked; None where no estimate is."""
         from dxgeom.planner.estimates.estimate import EstimateWish, as_wish
 
-        if self.named is not None:
-            return as_wish(self.named.value)
+        if self.name is not None:
+            return as_wish(self.name)
         return EstimateWish(self.nonnegative, self.integers, by_loss=False) if self.consistent else None
 
     def check(self, plan: Plan, spend: Fraction) -> None:
@@ -121,13 +130,13 @@ class ShownEstimate:
         from dxgeom.planner.estimates.estimate import FAILURES, refusal_of
 
         try:
-            if self.named is not None:
-                return released.estimate(self.named.value)
             if self.consistent:
                 return released.consistent(nonnegative=self.nonnegative, integers=self.integers)
+            own = self.named is None and self.output in (TableFormat.text, TableFormat.json)
+            name = released.shown_estimate if own else self.name
+            return None if name is None else released.estimate(name)
         except FAILURES as error:
             return refusal_of(error)
-        return None
 
     def document(self, estimate: Estimate | DxgeomError | None) -> dict[str, Any]:
         """What goes into the release's JSON; nothing where nothing was asked for."""

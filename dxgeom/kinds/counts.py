@@ -67,7 +67,8 @@ class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
     def answers(self, plan: Plan, answer: tuple[Fraction, ...], spend: Fraction, records: int | None) -> LinearAnswers:
         from dxgeom.planner.answers.linear_answers import LinearAnswers
 
-        return LinearAnswers(plan.queries, plan.mechanism, answer, spend, records, plan.objective.factors)
+        counted = plan.objective.factors if plan.objective.size is None else None
+        return LinearAnswers(plan.queries, plan.mechanism, answer, spend, records, counted)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[Fraction, ...]:
         blank: tuple[Fraction, ...] = (Fraction(0),) * plan.queries.count
@@ -130,7 +131,7 @@ class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
         return objective
 
     def loss(self, plan: Plan) -> float:
-        return self.objective(plan).loss(plan.mechanism.variances())
+        return self.objective(plan).loss_of(plan.mechanism)
 
     def lower_bound(self, plan: Plan) -> float:
         return plan.comparison.lower_bound

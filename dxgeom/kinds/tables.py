@@ -24,13 +24,11 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 from dxgeom.wording.numbers import brief, counted
 
 if TYPE_CHECKING:
-    from dxgeom.mechanisms.parts.factors import Factor
     from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
-    from dxgeom.mechanisms.parts.toeplitz_mechanism import TotalsStrategy
     from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.candidates import CandidateResult
-    from dxgeom.planner.estimates.estimate import EstimateWish
+    from dxgeom.planner.estimates.estimate import EstimateName, EstimateWish
     from dxgeom.planner.estimates.worth import EstimateWorth
     from dxgeom.planner.objectives.aims import Aim, TriedNoise
     from dxgeom.planner.plan import Plan
@@ -51,9 +49,13 @@ class _NoiseInParts(PlanKind):
     def sizes(self, plan: Plan) -> dict[str, Any]:
         """How many of what are asked, and how they are measured, ready for JSON."""
 
-    @abstractmethod
     def lines(self, plan: Plan) -> list[str]:
         """The plan for a reader."""
+        return self.lines_at(plan, plan.spend_of_figures())
+
+    @abstractmethod
+    def lines_at(self, plan: Plan, spend: Fraction) -> list[str]:
+        """The same at a part of the budget."""
 
     def shapes(self, plan: Plan) -> tuple[tuple[int, ...], ...] | None:
         """Of tables; None of what has one cell each."""
@@ -174,7 +176,7 @@ class _NoiseInParts(PlanKind):
             )
             for place in np.argsort(-errors, kind="stable")[:MOST_SHOWN].tolist()
         ]
-        head, *more = plan.lines()
+        head, *more = self.lines_at(plan, spend)
         titles = plan.queries.one, *([] if shapes is None else ["cells"]), "rmse", f"± at {level * 100:g} %"
         foot = [] if least is None else ["", f"spend   {plain(least)} is the least for the errors asked for"]
         return PlanOverview(
@@ -230,6 +232,10 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
         stated = plan.records if records is None else records
         return worth_of(plan.mechanism, spend, stated if () in plan.mechanism.exact_sets else None)
 
+    def own_estimate(self, plan: Plan, spend: Fraction) -> EstimateName | None:
+        """One model, where it may be nearer."""
+        return "model" if self.estimate_worth(plan, spend, None).shows_model else None
+
     def blank(self, plan: Plan, records: int | None) -> NoisyTables:
         from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
 
@@ -251,9 +257,9 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
     def sizes(self, plan: Plan) -> dict[str, Any]:
         return {"tables": plan.queries.each, "cells": plan.queries.count, "mechanism": plan.mechanism.name}
 
-    def lines(self, plan: Plan) -> list[str]:
+    def lines_at(self, plan: Plan, spend: Fraction) -> list[str]:
         tables, cells = plan.queries.each, plan.queries.count
-        worth = self.estimate_worth(plan, plan.spend_of_figures(), None)
+        worth = self.estimate_worth(plan, spend, None)
         said = [] if worth.records is None else [f"  {one}" for one in (worth.in_words, *worth.advice)]
         said += [f"  {one}" for one in self.warnings(plan)]
         return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}", said)
@@ -301,27 +307,17 @@ class BoxesKind(QuestionKind[BoxQueries], _NoiseInParts):
         return blank
 
     def sizes(self, plan: Plan) -> dict[str, Any]:
-        measured = list(map(_in_words, plan.mechanism.factors))
+        measured = [one.in_words for one in plan.mechanism.factors]
         return {"boxes": plan.queries.count, "mechanism": plan.mechanism.name, "measured": measured}
 
-    def lines(self, plan: Plan) -> list[str]:
+    def lines_at(self, plan: Plan, spend: Fraction) -> list[str]:
         measured = [
-            f"  {one.title} {_in_words(factor)}"
+            f"  {one.title} {factor.in_words}"
             for one, factor in zip(plan.mechanism.merged.columns, plan.mechanism.factors, strict=True)
         ]
         lines = self.compared(plan, f"{plan.queries.count:,} boxes: {plan.mechanism.name}", measured)
         drawn = plan.metric.privacy == PURE and plan.lower_bound > 0
         return [*lines, *(["where the bound draws directions: it holds but for a chance of 1e-9"] if drawn else [])]
-
-
-def _in_words(factor: Factor | TotalsStrategy) -> str:
-    from dxgeom.mechanisms.parts.factors import Tree
-    from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
-    from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy
-
-    if isinstance(factor, Tree):
-        return f"in a tree that splits by {', '.join(map(str, factor.radices))}"
-    return factor.in_words if isinstance(factor, ToeplitzStrategy | WeighedStrategy) else "cut by cut along its line"
 
 
 TABLES: Final = WholeTablesKind()

@@ -68,7 +68,6 @@ def _retire(chronicle: Chronicle, new: LedgerStore, target: str) -> None:
         # Nobody else writes meanwhile; a second look reads what is there, from its first row.
         with chronicle.reading(whole=True) as (book, session):
             _refuse_unfinished(old, book, session)
-            _require_movable(old, book)
             if new.exists():
                 with Chronicle(new).reading(whole=True) as (there, _):
                     _require_same(new, there, book)
@@ -97,16 +96,6 @@ def _refuse_unfinished(store: LedgerStore, book: Book, session: Session) -> None
             continue
         if answer_in(files, book, session, entry) is not None or not files.is_abandoned(number):
             raise unusable(store.described, f"the release of entry {number} is under way; move it when that has ended")
-
-
-def _require_movable(store: LedgerStore, book: Book) -> None:
-    """Raises: LedgerError where a server would not count what the ledger counts."""
-    if book.chances.by_entry:
-        raise unusable(
-            store.described,
-            "it counts chances 'delta' of releases, and a ledger on a server does not; keep it in its file; nothing "
-            "was changed",
-        )
 
 
 def _bring(old: LedgerStore, new: LedgerStore, book: Book, session: Session) -> None:

@@ -336,6 +336,33 @@ BEGIN
 END
 """
 
+_CHANCES: Final = """
+DECLARE charged record; known text; spent text; chance numeric[]; total numeric[]; allowed numeric[];
+BEGIN
+  SELECT number, account, position, charged_by INTO charged FROM LEDGER.entries WHERE number = NEW.entry;
+  IF charged.number IS NULL OR charged.position <> NEW.position - 1
+      OR NEW.number <> 1 + (SELECT coalesce(max(number), 0) FROM LEDGER.chances) THEN
+    RAISE EXCEPTION 'the row states a chance of no entry, or apart from it';
+  END IF;
+  IF charged.charged_by IS DISTINCT FROM session_user AND NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
+    RAISE EXCEPTION 'another role charged the entry';
+  END IF;
+  SELECT c.allowed, c.total INTO known, spent FROM LEDGER.chances c JOIN LEDGER.entries e ON e.number = c.entry
+    WHERE e.account = charged.account ORDER BY c.position DESC LIMIT 1;
+  chance := LEDGER.exact(NEW.chance, false);
+  allowed := LEDGER.exact(NEW.allowed, false);
+  total := LEDGER.plus(LEDGER.exact(coalesce(spent, '0'), true), chance, 1);
+  PERFORM LEDGER.exact(NEW.total, false);
+  IF known IS NOT NULL AND known <> NEW.allowed THEN
+    RAISE EXCEPTION 'the row allows other chances than the rows before it';
+  END IF;
+  IF NEW.total <> LEDGER.written(total) OR (LEDGER.plus(allowed, total, -1))[1] < 0 OR allowed[1] >= allowed[2] THEN
+    RAISE EXCEPTION 'the row states chances that do not add up, or more than is allowed';
+  END IF;
+  RETURN NEW;
+END
+"""
+
 _FITS: Final = {
     "data_sets": _DATA_SETS,
     "accounts": _ACCOUNTS,
@@ -344,6 +371,7 @@ _FITS: Final = {
     "answers": _ANSWERS,
     "allotments": _ALLOTMENTS,
     "instalments": _INSTALMENTS,
+    "chances": _CHANCES,
 }
 _TRIGGERS: Final = {"in_turn": _IN_TURN, "is_next": _IS_NEXT, "is_last": _IS_LAST, "stays": _STAYS}
 _FRACTIONS: Final = "one numeric[], other numeric[], sign integer"

@@ -8,13 +8,12 @@ from typing import Any, Final
 from dxgeom.ledger.entry import RESTORE, unusable
 from dxgeom.ledger.postgres_functions import Function, functions_of
 from dxgeom.ledger.tables import (
-    ALL_TABLES,
     ANSWERS,
     COMMITTED,
     ENTRIES,
     FORMAT,
-    INSTALMENTS,
     LATER_COLUMNS,
+    LATER_TABLES,
     TABLES,
     Column,
     Table,
@@ -89,16 +88,17 @@ def version_of(found: Any) -> int:
 
 def tables_of(found: Any) -> tuple[Table, ...]:
     """The tables of the schema, of what :func:`facts` says."""
-    return ALL_TABLES if any(name == INSTALMENTS.name for name, *_ in found["relations"]) else TABLES
+    names = {name for name, *_ in found["relations"]}
+    return (*TABLES, *(table for table in LATER_TABLES if table.name in names))
 
 
-def add_instalments(connection: Any, schema: str) -> None:
-    """Add the table of plans released in instalments, in the transaction of its first row, with the rights that
-    roles have on entries. By whoever keeps the ledger. Raises: psycopg.Error."""
-    connection.execute(f'ALTER TABLE "{schema}".head ADD COLUMN {INSTALMENTS.name} bigint NOT NULL DEFAULT 0')
-    connection.execute(_table(INSTALMENTS, schema))
-    fit = next(one for one in functions_of(schema, COMMITTED, ALL_TABLES) if one.name == f"{INSTALMENTS.name}_fit")
-    hung = (trigger for trigger in _triggers((INSTALMENTS,)) if trigger[1] == INSTALMENTS.name)
+def add_table(connection: Any, schema: str, table: Table) -> None:
+    """Add one of the tables that came later, in the transaction of its first row, with the rights that roles have on
+    entries. By whoever keeps the ledger. Raises: psycopg.Error."""
+    connection.execute(f'ALTER TABLE "{schema}".head ADD COLUMN {table.name} bigint NOT NULL DEFAULT 0')
+    connection.execute(_table(table, schema))
+    fit = next(one for one in functions_of(schema, COMMITTED, (table,)) if one.name == f"{table.name}_fit")
+    hung = (trigger for trigger in _triggers((table,)) if trigger[1] == table.name)
     statements = [statement for trigger in hung for statement in _hung(trigger, schema)]
     for statement in (_function(fit, schema), _revoked(fit, schema), *statements):
         connection.execute(statement)
@@ -108,11 +108,11 @@ def add_instalments(connection: Any, schema: str) -> None:
         "AND a.grantee <> c.relowner AND a.grantee <> 0"
     )
     for (role,) in connection.execute(query, (schema,)).fetchall():
-        connection.execute(f'GRANT SELECT, INSERT ON "{schema}".{INSTALMENTS.name} TO {role}')
+        connection.execute(f'GRANT SELECT, INSERT ON "{schema}".{table.name} TO {role}')
 
 
 def _written_by_roles(tables: tuple[Table, ...]) -> tuple[Table, ...]:
-    return tuple(table for table in (ENTRIES, ANSWERS, INSTALMENTS) if table in tables)
+    return tuple(table for table in (ENTRIES, ANSWERS, *LATER_TABLES) if table in tables)
 
 
 def bring_up_to_date(connection: Any, schema: str, described: str) -> None:

@@ -19,7 +19,7 @@ from dxgeom.ledger.answer_files import AnswerFiles
 from dxgeom.ledger.chronicle import ContentOf, LedgerStore
 from dxgeom.ledger.entry import altered, unusable
 from dxgeom.ledger.postgres_connection import address_of, begin, connected, plain_errors
-from dxgeom.ledger.tables import CHANCES, COMMITTED, ENTRIES, INSTALMENTS, Record
+from dxgeom.ledger.tables import CHANCES, COMMITTED, ENTRIES, INSTALMENTS, LATER_TABLES, Record, Table
 
 # ruff: noqa: S608 (names are constants, or those of a schema that address_of has checked)
 
@@ -31,6 +31,17 @@ LARGEST_ANSWER: Final = 2**28
 """Bytes of an answer: a value of PostgreSQL has at most four times as many, and may be written as twice as many."""
 
 _PAUSE: Final = 0.2
+
+_NEVER_YET: Final = {
+    INSTALMENTS.name: (
+        "no plan was ever opened there; whoever keeps it opens the first one that is released in instalments"
+    ),
+    CHANCES.name: (
+        "no release with a chance 'delta' was ever charged there; whoever keeps it makes the first one, and others "
+        "can after it"
+    ),
+}
+"""Why somebody else cannot write a table's first row: it makes the table."""
 
 
 @final
@@ -92,30 +103,20 @@ class PostgresSession:
         }
         if table is ENTRIES and fields["reserved"] > LARGEST_ANSWER:
             raise unusable(self._described, "answers of more than 256 MiB have no place on a server; use a ledger file")
-        if table is CHANCES:
-            raise unusable(
-                self._described,
-                "a ledger on a server does not count chances 'delta' of releases; keep this policy's ledger in a file; "
-                "nothing was spent",
-            )
         if table.content:
             fields["content"] = content
-        if table is INSTALMENTS and table not in layout.tables_of(self.identity()):
-            self._add_instalments()
+        if table in LATER_TABLES and table not in layout.tables_of(self.identity()):
+            self._add(table)
         marks = ", ".join(["%s"] * (len(fields) + 2))
         into = f'INSERT INTO "{self._schema}".{table.name} ({", ".join(fields)}, position, seal) VALUES ({marks})'
         self._connection.execute(into, (*fields.values(), record.position, record.seal))
         self._last = record
 
-    def _add_instalments(self) -> None:
+    def _add(self, table: Table) -> None:
         """Once, by whoever keeps the ledger. Raises: LedgerError for others."""
         if not layout.is_keeper(self._connection, self._schema):
-            raise unusable(
-                self._described,
-                "no plan was ever opened there; whoever keeps it opens the first one that is released in instalments; "
-                "nothing was spent",
-            )
-        layout.add_instalments(self._connection, self._schema)
+            raise unusable(self._described, f"{_NEVER_YET[table.name]}; nothing was spent")
+        layout.add_table(self._connection, self._schema, table)
         self._facts = None
 
     def commit(self) -> None:

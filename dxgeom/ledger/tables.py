@@ -167,9 +167,12 @@ CHANCES: Final = Table(
         Column("allowed", exact=True),  # what the account's policy allows for all time, the same in all its rows
     ),
 )
-"""With which chance δ an entry's release is outside its promise. Only files with such an entry have it."""
+"""With which chance δ an entry's release is outside its promise. Only ledgers with such an entry have it."""
 
-COUNTING_CHANCES: Final = (*ALL_TABLES, CHANCES)
+LATER_TABLES: Final = (INSTALMENTS, CHANCES)
+"""What a ledger gets with the first row in it."""
+
+COUNTING_CHANCES: Final = (*TABLES, *LATER_TABLES)
 
 LATER_COLUMNS: Final = tuple((table, column) for table in TABLES for column in table.columns if column.since > FORMAT)
 

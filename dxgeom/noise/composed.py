@@ -73,6 +73,13 @@ class ProductNoise(NoiseLaw):
     def variances_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.sum([part.variances_along(rows[:, block]) for part, block in self._blocks], axis=0))
 
+    def mean_sizes_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Of rows that lie in one part each."""
+        parts = [part.mean_sizes_along(rows[:, block]) for part, block in self._blocks]
+        touched = np.array([np.any(rows[:, block] != 0, axis=1) for _, block in self._blocks])
+        known = [part for part in parts if part is not None]
+        return np.sum(known, axis=0) if len(known) == len(parts) and touched.sum(axis=0).max() <= 1 else None
+
     @cached_property
     def dimension(self) -> int:
         return sum(part.dimension for part in self.parts)
@@ -157,6 +164,9 @@ class LinearImageNoise(NoiseLaw):
 
     def quantiles_along(self, rows: NDArray[np.float64], missed: float) -> NDArray[np.float64] | None:
         return self.inner.quantiles_along(rows @ self.map, missed)
+
+    def mean_sizes_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        return self.inner.mean_sizes_along(rows @ self.map)
 
     def preimages(self, points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(E, n) and (E, n): for each point a u with map·u = point, near least squares, and bounds on its errors."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.mean_sizes import mean_sizes
 from dxgeom.noise.rounding import (
     FLOAT_ERROR,
     WORD,
@@ -57,6 +58,15 @@ class FacetConeNoise(NoiseLaw):
     @property
     def amplitude(self) -> float:
         return float(np.abs(self._vertices).max()) * self.dimension * self.body.inflation
+
+    def mean_sizes_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """On each cone a·V is a signed sum of exponentials."""
+        found = []
+        for row in rows:
+            shares = self._vertices @ row * self.body.inflation
+            each = mean_sizes(np.maximum(shares, 0.0), np.maximum(-shares, 0.0))
+            found.append(float(self.body.shares @ each))
+        return np.array(found)
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         simplex = np.searchsorted(np.cumsum(self.body.shares)[:-1], generator.random(count), side="right")

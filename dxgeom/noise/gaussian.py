@@ -87,6 +87,9 @@ class NormalLaw(NoiseLaw, ABC):
     def normal(self) -> bool:
         return True
 
+    def mean_sizes_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.sqrt(self.variances_along(rows) * (2 / math.pi)))
+
 
 @final
 @dataclass(frozen=True, eq=False)

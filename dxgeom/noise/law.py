@@ -99,6 +99,11 @@ class NoiseLaw(DefinedByNumbers):
         *rounded up*, within 1e-9 of that chance; None where it has to be simulated."""
         return None
 
+    def mean_sizes_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """(n,): E|a·V| for each a of ``rows`` (n, m), exact up to the rounding of float64; None where it would have to
+        be simulated."""
+        return None
+
     def projection(self, onto: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points (n, 2) whose hull is the image of K under ``onto`` (2, m), up to the rounding of float64."""
         return self.known_body.projection(onto)

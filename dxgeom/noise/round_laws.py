@@ -17,9 +17,13 @@ from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.gaussian import exact_normals, float_normals, pairs_for
 from dxgeom.noise.inversion import BEYOND, quantile_of_laplace, quantiles_of_two_laplace
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.mean_sizes import mean_sizes_of_laplace
 from dxgeom.noise.rounding import FLOAT_ERROR, WORD, IdealDraws, exponential_sums, exponentials, legible, sums_of
 from dxgeom.numeric.randomness import Randomness, fair_bits
 from dxgeom.numeric.sealed import cached_property, freeze_arrays
+
+_MOST_ADDED = 256
+"""Laplace numbers in a sum whose mean size is worked out: it takes the square of that."""
 
 
 @final
@@ -42,6 +46,12 @@ class BoxNoise(NoiseLaw):
     @property
     def amplitude(self) -> float:
         return float(self.body.half_widths.max()) * (self.body.dimension + 1)
+
+    def mean_sizes_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """E R = m + 1 and E|U_k| is half a width; of sums of coordinates nothing is said."""
+        if np.count_nonzero(rows, axis=1).max(initial=0) > 1:
+            return None
+        return np.asarray(np.abs(rows) @ self.body.half_widths * ((self.dimension + 1) / 2))
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         radius = generator.standard_gamma(self.dimension + 1, (count, 1))
@@ -113,6 +123,11 @@ class LaplaceNoise(NoiseLaw):
                 return None
             found.append(least)
         return np.array(found)
+
+    def mean_sizes_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        each = np.sort(np.abs(rows) * self.scales, axis=1)
+        most = int(np.count_nonzero(each, axis=1).max(initial=0))
+        return None if most > _MOST_ADDED else mean_sizes_of_laplace(each[:, each.shape[1] - most :])
 
     @property
     def dimension(self) -> int:
@@ -193,6 +208,12 @@ class EllipsoidNoise(NoiseLaw):
     @property
     def amplitude(self) -> float:
         return float(np.abs(self.body.axes).sum(axis=1).max()) * self.body.dimension
+
+    def mean_sizes_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """E R = m, and a coordinate of D has the mean size Γ(m/2)/(√π·Γ((m + 1)/2))."""
+        half = self.dimension / 2
+        of_direction = math.exp(math.lgamma(half) - math.lgamma(half + 0.5)) / math.sqrt(math.pi)
+        return np.asarray(np.linalg.norm(rows @ self.body.axes, axis=1) * (self.dimension * of_direction))
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         drawn = generator.standard_normal((count, self.dimension))

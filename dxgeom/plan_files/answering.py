@@ -82,7 +82,7 @@ def mechanism_data(mechanism: AdditiveMechanism) -> dict[str, Any]:
         if measured.bases:
             law |= {"kind": ALONG, "bases": bases_data(measured.bases)}
         if isinstance(measured, ToeplitzMechanism):
-            law |= {"kind": IN_TOTALS, "strategy": strategy_data(measured.strategy)}
+            law |= {"kind": IN_TOTALS, "strategy": strategy_data(measured.strategy)[0]}
         if measured.trees:
             law |= {"kind": IN_BOXES, "measured": measured_data(measured.trees)}
         if isinstance(measured, ProductNumbers):
@@ -217,7 +217,7 @@ def _in_totals(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechani
         raise Wrong("DX305", "mechanism.law", f"the 'kind' of this is {IN_TOTALS}")
     scales = floats_of(law["scales"], "mechanism.law.scales")
     boxes = _counted_boxes(sensitivity)
-    strategy = strategy_of(law["strategy"], boxes.merged.sizes[0], "mechanism.law.strategy")
+    strategy = strategy_of([law["strategy"]], boxes.merged.sizes, "mechanism.law.strategy")
     with refused_as("DX306", "mechanism.law"):
         made = ToeplitzMechanism(part.name, sensitivity.metric, boxes, strategy, scales)
         return totals_in_answers(made, sensitivity)

@@ -71,15 +71,24 @@ class WeighedTotalsPart(BaseModel):
 
 
 @final
+class RootPart(BaseModel):
+    """How running totals are measured along one of several attributes."""
+
+    model_config = _STRICT
+
+    root: dict[str, Any] = Field(description="A lower triangular matrix of whole numbers, over 2²⁴, row by row.")
+
+
+@final
 class BoxNoisePart(BaseModel):
     """How boxes are measured, and the noise in it."""
 
     model_config = _STRICT
 
     name: Literal["boxes-gaussian", "boxes-laplace", "toeplitz-gaussian"]
-    measured: list[Literal["line"] | list[int] | TotalsPart | WeighedTotalsPart] = Field(
+    measured: list[Literal["line"] | list[int] | TotalsPart | WeighedTotalsPart | RootPart] = Field(
         description="For each attribute whose values boxes tell apart: cut by cut along its line, or into how many "
-        "classes each level of a tree splits those above; or of one attribute its running totals."
+        "classes each level of a tree splits those above; or of one attribute its running totals, of several a root."
     )
     scales: dict[str, Any] = Field(description="The scale of the noise in each block at spend 1; 0 for none.")
 
@@ -144,18 +153,18 @@ class BoxCodec(Codec):
 
 def _measured_data(mechanism: BoxMechanism | ToeplitzMechanism) -> list[Any]:
     if isinstance(mechanism, ToeplitzMechanism):
-        return [strategy_data(mechanism.strategy)]
+        return strategy_data(mechanism.strategy)
     return measured_data(mechanism.trees)
 
 
 def _measured_of(part: BoxNoisePart, sizes: Sequence[int]) -> Sequence[Factor] | TotalsStrategy:
     """Raises: Wrong."""
     place = "box_noise.measured"
-    totals = [one for one in part.measured if isinstance(one, TotalsPart | WeighedTotalsPart)]
-    if (len(part.measured) == len(totals) == len(sizes) == 1) and part.name == TOEPLITZ:
-        return strategy_of(totals[0].model_dump(), sizes[0], f"{place}[0]")
+    totals = [one for one in part.measured if isinstance(one, BaseModel)]
+    if len(part.measured) == len(totals) == len(sizes) and part.name == TOEPLITZ:
+        return strategy_of([one.model_dump() for one in totals], sizes, place)
     if totals or part.name == TOEPLITZ:
-        raise Wrong("DX305", place, f"running totals are of one attribute, with noise that is called {TOEPLITZ}")
+        raise Wrong("DX305", place, f"running totals have noise that is called {TOEPLITZ}, of each attribute")
     return measured_of(part.measured, sizes, place)
 
 

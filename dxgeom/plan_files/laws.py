@@ -22,6 +22,7 @@ from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
 from dxgeom.mechanisms.parts.contrasts import LARGEST_ENTRY, MOST_JOINED, ContrastPart
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
+from dxgeom.mechanisms.parts.joint_totals import LARGEST_IN_ROOT, MOST_VALUES, JointStrategy, TotalsRoot
 from dxgeom.mechanisms.parts.products import ProductStrategy, StrategyFactor
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TotalsStrategy
 from dxgeom.mechanisms.parts.toeplitz_strategies import ToeplitzStrategy
@@ -161,17 +162,39 @@ def measured_of(data: Any, sizes: Sequence[int], place: str) -> tuple[Factor, ..
     )
 
 
-def strategy_data(strategy: TotalsStrategy) -> dict[str, Any]:
-    """How running totals are measured, as a file holds it: coefficients and lengths, or the matrix, follow."""
+def strategy_data(strategy: TotalsStrategy) -> list[dict[str, Any]]:
+    """How running totals are measured along each attribute, as a file holds it: coefficients and lengths, or the
+    matrix, follow; or it is the root itself, what is not above its diagonal."""
+    if isinstance(strategy, JointStrategy):
+        return [{"root": array_data(one.entries[np.tril_indices(one.size)])} for one in strategy.roots]
     if isinstance(strategy, WeighedStrategy):
         weights = {name: [*map(float_text, getattr(strategy, name))] for name in _WEIGHTS}
-        return weights | {"nodes": list(strategy.nodes)}
+        return [weights | {"nodes": list(strategy.nodes)}]
     said = {"theta": float_text(strategy.theta), "window": strategy.window, "scaled": strategy.scaled}
-    return said | ({"alpha": float_text(strategy.alpha)} if strategy.alpha else {})
+    return [said | ({"alpha": float_text(strategy.alpha)} if strategy.alpha else {})]
 
 
-def strategy_of(data: Any, size: int, place: str) -> TotalsStrategy:
-    """The same again, over so many values told apart. Raises: Wrong."""
+def strategy_of(data: Sequence[Any], sizes: Sequence[int], place: str) -> TotalsStrategy:
+    """The same again, over so many values told apart of each attribute. Raises: Wrong."""
+    if data and all(isinstance(one, dict) and "root" in one for one in data):
+        return _joint_of(data, place)
+    if not len(data) == len(sizes) == 1:
+        raise Wrong("DX305", place, "noise in running totals of several attributes has a root for each")
+    return _alone_of(data[0], sizes[0], f"{place}[0]")
+
+
+def _joint_of(data: Sequence[Any], place: str) -> JointStrategy:
+    found = []
+    for number, one in enumerate(data):
+        here = f"{place}[{number}]"
+        entries = _triangle(keys_of(one, ("root",), here)["root"], f"{here}.root", MOST_VALUES, LARGEST_IN_ROOT)
+        with refused_as("DX305", here):
+            found.append(TotalsRoot(entries))
+    with refused_as("DX305", place):
+        return JointStrategy(tuple(found))
+
+
+def _alone_of(data: Any, size: int, place: str) -> TotalsStrategy:
     if isinstance(data, dict) and "records" in data:
         return _weighed_of(data, size, place)
     damped = isinstance(data, dict) and "alpha" in data

@@ -78,8 +78,20 @@ class CandidateBuilder:
     objective: Objective = _TOTAL
     options: PlanOptions = _DEFAULT
 
+    @cached_property
+    def factors(self) -> NDArray[np.float64] | None:
+        """(K,): what squared errors are multiplied with where noise is sought; None for all alike."""
+        size, stated = self.objective.size, self.objective.factors
+        return stated if size is None else size.squared_weights(self.sensitivity, stated)
+
+    @property
+    def _error_weights(self) -> NDArray[np.float64]:
+        return error_weights(self.sensitivity, self.factors, self._effort, worst=self.objective.name == "max")
+
     def lower_bound(self) -> float:
         """The largest known lower bound of the objective; under concentrated privacy that of Gaussian noise."""
+        if self.objective.size is not None:
+            return self.objective.lower_bound(self.sensitivity, None, None)
         if self.sensitivity.metric.privacy == CONCENTRATED:
             found = self._gaussian_bound() or self._boxed_bound() or self._bound_in_products()
             return found or max(self._bound_in_boxes(), self._bound_by_weights())
@@ -100,7 +112,7 @@ class CandidateBuilder:
 
     @cached_property
     def _weighed_workload(self) -> WeighedWorkload | None:
-        sensitivity, factors = self.sensitivity, self.objective.factors
+        sensitivity, factors = self.sensitivity, self.factors
         roots = sensitivity.queries.float_steps * (1.0 if factors is None else np.sqrt(factors))
         try:
             return weighed_workload(sensitivity.metric.metric, sensitivity.queries.tables, roots)
@@ -132,7 +144,7 @@ class CandidateBuilder:
     @cached_property
     def laplace(self) -> AdditiveMechanism:
         """Laplace noise with the scales that suit the objective best."""
-        return self._scaled(self.sensitivity, self.objective.factors)
+        return self._scaled(self.sensitivity, self.factors)
 
     @property
     def has_hull(self) -> bool:
@@ -185,9 +197,7 @@ class CandidateBuilder:
         if objective.name == "max":
             return TooLarge("a covariance of so many boxes makes totals of errors small, and not the worst")
         return _attempt(
-            lambda: boxed_covariance(
-                self.sensitivity, self.in_boxes.counted, objective.factors, own.work, quick=own.quick
-            )
+            lambda: boxed_covariance(self.sensitivity, self.in_boxes.counted, self.factors, own.work, quick=own.quick)
         )
 
     def _boxed_bound(self) -> float:
@@ -233,7 +243,7 @@ class CandidateBuilder:
         """The queries as very many boxes; what plans these is loaded where somebody asks."""
         from dxgeom.planner.boxes.as_candidates import BoxCandidates
 
-        return BoxCandidates(self.sensitivity, self.objective.factors, self.objective.name == "max")
+        return BoxCandidates(self.sensitivity, self.factors, self.objective.name == "max")
 
     @property
     def toeplitz_gaussian(self) -> AdditiveMechanism:
@@ -305,7 +315,7 @@ class CandidateBuilder:
         if self.sensitivity.metric.held:
             return TooLarge("noise in tables is not proved for 'hold'")
         worst = self.objective.name == "max"
-        return _attempt(lambda: marginal_space(self.sensitivity, self.objective.factors, worst))
+        return _attempt(lambda: marginal_space(self.sensitivity, self.factors, worst))
 
     @cached_property
     def best_gaussian(self) -> BestGaussian:
@@ -319,11 +329,15 @@ class CandidateBuilder:
     def _gaussian_space(self) -> GaussianSpace | Exception | None:
         worst = self.objective.name == "max"
         own = self.options.work
-        return _attempt(lambda: gaussian.gaussian_space(self.sensitivity, self.objective.factors, worst, own))
+        return _attempt(lambda: gaussian.gaussian_space(self.sensitivity, self.factors, worst, own))
 
     @property
     def changed_queries(self) -> AdditiveMechanism:
         """Less noise around answers to other queries than were asked, whose bias is known."""
+        if self.objective.size is not None:
+            raise UnsupportedCombination(
+                f"the {self.objective.title} of changed queries is not known: leave the objective or the mechanism out"
+            )
         if self.sensitivity.queries.public is not None:
             raise UnsupportedCombination(
                 "queries less public numbers are not changed once more: name another mechanism"
@@ -385,16 +399,12 @@ class CandidateBuilder:
 
     @cached_property
     def _space(self) -> RoundSpace | Exception | None:
-        return _attempt(lambda: self._in_reach(lambda: round_space(self.sensitivity, self.objective.factors)))
+        return _attempt(lambda: self._in_reach(lambda: round_space(self.sensitivity, self.factors)))
 
     @cached_property
     def _search_space(self) -> RoundSpace | Exception | None:
         """As ``_space``, with some attention for every query."""
-        return _attempt(
-            lambda: self._in_reach(
-                lambda: round_space(self.sensitivity, error_weights(self.sensitivity, self.objective, self._effort))
-            )
-        )
+        return _attempt(lambda: self._in_reach(lambda: round_space(self.sensitivity, self._error_weights)))
 
     def _in_reach(self, space: Callable[[], RoundSpace | None]) -> RoundSpace | None:
         """Raises: TooLarge where no shape can be sought in it for the work that is allowed."""

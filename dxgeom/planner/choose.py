@@ -54,7 +54,9 @@ def plan(
     mean squared error over the queries ("rmse", its root, is smallest at the same plan), "max" that of the worst
     answer. "balanced" takes the total of each unit (all counts together, every summed column by itself, or what the
     queries state) relative to what it would be if only that unit were asked for, and adds these up; with one unit it is
-    "mse". ``importance`` (K,): how many times each answer's, table's or box's squared error counts; left out, what the
+    "mse". "l1", "l2" and "linf" minimise the expected norm of the errors themselves, "quantile-90", "-95" and "-99"
+    what none exceeds with that chance: exactly for independent Laplace noise, "l1" for any that is taken, else at most.
+    ``importance`` (K,): how many times each answer's, table's or box's squared error counts; left out, what the
     queries state. ``errors``: the root mean squared errors that they may have, (K,) or by name, the others any; left
     out, a balanced plan takes those that the queries state. The plan then needs the least spend for them, see
     :attr:`Plan.least_spend`. ``mechanism``: "auto" builds every candidate

@@ -18,7 +18,14 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import metrics_of_rows
 from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount, exact_amount, require_records
-from dxgeom.planner.estimates.estimate import EstimateName, EstimateWish, as_wish, require_whole_records
+from dxgeom.planner.estimates.estimate import (
+    AskedEstimate,
+    EstimateName,
+    EstimateWish,
+    as_wish,
+    named_estimate,
+    require_whole_records,
+)
 from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
 from dxgeom.planner.plan_kind import RECORDS, PlanKind
 from dxgeom.planner.release import LEFT_OUT, EachTime, Release, Wanted
@@ -312,23 +319,26 @@ class Plan(Pictured):
 
     @pointing_elsewhere
     @taking(Wanted, LEFT_OUT)
-    def release(self, table: Any, *, estimate: EstimateName | None = None, **how: Unpack[Wanted]) -> Release[Any]:
+    def release(self, table: Any, *, estimate: AskedEstimate | None = None, **how: Unpack[Wanted]) -> Release[Any]:
         """Charge the ledger, then answer once: :func:`dxgeom.release` of the plan's mechanism.
 
         Args: ``table``: path to CSV or Parquet, DataFrame, Arrow table, or histogram array. ``spend``: left out where
-        the plan's file states it, or errors were asked for. ``estimate``: "auto", "consistent", "integers" or "records"
-        puts :meth:`dxgeom.Release.estimate` into the release's JSON, too. The others are those of
-        :func:`dxgeom.release`.
+        the plan's file states it, or errors were asked for. ``estimate``: "auto", "consistent", "integers", "records"
+        or "model" puts :meth:`dxgeom.Release.estimate` into the release's JSON, too; "none" puts none. Left out, a
+        model is there where the plan says so: where noise adds up to a quarter of the records. The others are those
+        of :func:`dxgeom.release`.
         Raises: DataError before anything is charged; BudgetExceeded, LedgerError without anything charged.
         """
         from dxgeom.planner.releases.answer_once import checked_order, release_as  # a plan alone needs no ledger
 
         self.kind.require_whole(self)
-        if estimate is not None:
-            self.require_estimate(estimate)
+        named = None if estimate is None else named_estimate(estimate)
+        if named is not None:
+            self.require_estimate(named)
+        spend = self.at_spend(how["spend"])
         order = checked_order(
             self.mechanism,
-            self.at_spend(how["spend"]),
+            spend,
             purpose=how["purpose"] or self.purpose,
             plan_fingerprint=self.fingerprint,
             id=how["id"],
@@ -342,7 +352,8 @@ class Plan(Pictured):
             self.kind.taken(self, table),
             how,
         )
-        return released if estimate is None else replace(released, estimated_as=estimate)
+        beside = self.kind.own_estimate(self, spend) if estimate is None else named
+        return replace(released, estimated_as=named, shown_estimate=beside)
 
     def open(
         self,

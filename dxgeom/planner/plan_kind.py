@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.answers.error_bars import ErrorBars
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.comparing.comparison import CandidateComparison
-    from dxgeom.planner.estimates.estimate import EstimateWish
+    from dxgeom.planner.estimates.estimate import EstimateName, EstimateWish
     from dxgeom.planner.estimates.worth import EstimateWorth
     from dxgeom.planner.measures import MeasureComparison
     from dxgeom.planner.objectives.objective import UnitError
@@ -134,6 +134,10 @@ class PlanKind(ABC):
     def estimate_worth(self, plan: Plan, spend: Fraction, records: int | None) -> EstimateWorth:
         """What an estimate of the answers is worth, whatever the data. Raises: UnsupportedCombination."""
         raise self.no_worth.refusal
+
+    def own_estimate(self, plan: Plan, spend: Fraction) -> EstimateName | None:
+        """The estimate that a release shows where nothing is asked: by public numbers alone; mostly none."""
+        return None
 
     def known(self, plan: Plan, spend: Fraction, records: int | None) -> KnownErrors:
         """What is known of the errors. Raises: UnsupportedCombination."""

@@ -23,7 +23,10 @@ EXACT: Final = "exact, public"
 """What is said of an answer that public numbers imply,"""
 ROUNDED: Final = "public, of rounded values"
 """and of one that is a sum of values that each stand for many numbers, so that its bar is not 0."""
-ALL_PUBLIC: Final = "all of it is public, and a release spends as much as any other: take it from the policy's numbers"
+ALL_PUBLIC: Final = (
+    "all of it is public, and costs nothing: take it from the policy's numbers; a release of nothing else is refused, "
+    "and a share of the budget would be for nothing"
+)
 NOT_COMPARED: Final = (
     "public numbers are the policy's and never compared with the data: where they are wrong, answers are, beyond their "
     "error bars"

@@ -120,7 +120,8 @@ class Release(Pictured, Generic[Answer]):
     refused, saying why and what to take instead.
     ``receipt``: the ledger's entry and seal, None where no ledger is kept. ``repeated``: an earlier release of the same
     key, as it was then. ``rehearsal``: of made-up records, and worth nothing. ``not_declared_whole``: attributes whose
-    column has an integer type, which the policy does not say. ``estimated_as``: the estimate that its JSON holds, too.
+    column has an integer type, which the policy does not say. ``estimated_as``: the estimate that was asked
+    for; ``shown_estimate``: the one that its JSON holds, too.
     """
 
     mechanism: Mechanism[Any, Any] = field(repr=False)
@@ -138,6 +139,7 @@ class Release(Pictured, Generic[Answer]):
     not_declared_whole: tuple[str, ...] = field(default=(), repr=False)
     looks_like_people: tuple[str, ...] = field(default=(), repr=False)
     estimated_as: EstimateName | None = field(default=None, repr=False)
+    shown_estimate: EstimateName | None = field(default=None, repr=False)
     booking = OldName("receipt")
 
     @property
@@ -339,11 +341,11 @@ class Release(Pictured, Generic[Answer]):
         }
 
     def _estimate_document(self, level: float, *, joint: bool) -> dict[str, Any]:
-        """The estimate, where one was asked for; or why there is none: the answers are paid for, and shown anyway."""
-        if self.estimated_as is None:
+        """The estimate, where one is shown; or why there is none: the answers are paid for, and shown anyway."""
+        if self.shown_estimate is None:
             return {}
         try:
-            return {"estimate": self.estimate().document(level, joint=joint)}
+            return {"estimate": self.estimate(self.shown_estimate).document(level, joint=joint)}
         except FAILURES as error:
             return {"estimate": {"error": str(refusal_of(error))}}
 

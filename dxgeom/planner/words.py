@@ -43,14 +43,18 @@ def reason_of(plan: Plan) -> str:
         return f"{plan.mechanism.name}: the only candidate"
     next_best = min(others, key=lambda candidate: candidate.loss or 0.0)
     ratio = (next_best.loss or 0.0) / plan.loss
+    bounded = next_best.reason or not plan.objective.is_exact(plan.mechanism)
+    error = "mean squared error" if plan.objective.size is None else plan.objective.title
+    error = f"{error}, as far as bounded" if bounded else error
     if abs(ratio - 1) < 1e-6:
-        return f"{plan.mechanism.name}: {next_best.name} has the same mean squared error, and this is simpler"
+        return f"{plan.mechanism.name}: {next_best.name} has the same {error}, and this is simpler"
     if 1 < ratio < 1.005:
-        return f"{plan.mechanism.name}: {next_best.name} comes within {100 * (ratio - 1):.2g} % of its error"
+        near = f"{100 * (ratio - 1):.2g} % of its {error if bounded else 'error'}"
+        return f"{plan.mechanism.name}: {next_best.name} comes within {near}"
     if next_best.name in names(Kind.CHANGED_QUERIES) and 1 - WORTH_A_BIAS <= ratio < 1:
         return f"{plan.mechanism.name}: {next_best.name} saves {100 * (1 - ratio):.2g} %, which is not worth a bias"
     compared = f"{ratio:.3g} times" if ratio > 1 else f"only {ratio:.3g} of"
-    return f"{plan.mechanism.name}: {next_best.name} has {compared} its mean squared error"
+    return f"{plan.mechanism.name}: {next_best.name} has {compared} its {error}"
 
 
 def bound_in_words(plan: Plan) -> str:
@@ -58,8 +62,9 @@ def bound_in_words(plan: Plan) -> str:
     if not plan.comparison.bound_at_hand or plan.lower_bound == 0 < plan.loss:
         return "how far this plan is from the best noise is not known here: only a search for one tells"
     title, bound = plan.objective.title, plan.lower_bound
+    article = "an" if title.startswith("e") else "a"
     of = "" if public_part(plan.mechanism) is None else " for what is left to ask of the data"
-    said = f"no additive noise that stretches to every spend has a {title} below {bound:.6g}{of}"
+    said = f"no additive noise that stretches to every spend has {article} {title} below {bound:.6g}{of}"
     if plan.covariance_gap is not None:
         exact = f"the covariance is within {plan.covariance_gap:.1e} of the best, relatively"
         return f"{said}, nor has any Gaussian noise: {exact}"
@@ -175,6 +180,7 @@ def document_of(plan: Plan) -> dict[str, Any]:
         "reason": plan.reason,
         "predicted_mse": plan.predicted_mse,
         "loss": plan.loss,
+        **({} if objective.is_exact(plan.mechanism) else {"loss_is": "at most"}),
         "lower_bound": plan.lower_bound if plan.comparison.bound_at_hand else None,
         "epsilon_dp_ratio": plan.epsilon_dp_ratio,
         **of_privacy_measure(plan),
@@ -219,7 +225,8 @@ def overview_of(plan: Plan, spend: Fraction, level: float) -> PlanOverview:
         "warnings": [one.as_dict() for one in useless],
     }
     title = plan.objective.title
-    head = f"{plan.metric.title}: {len(expected)} queries, {title} (mean squared error) at spend 1"
+    of = " (mean squared error)" if plan.objective.size is None else ""
+    head = f"{plan.metric.title}: {len(expected)} queries, {title}{of} at spend 1"
     compared = OverviewTable(
         ("mechanism", title, "times the chosen", "worst query", "set-up in s", "note"),
         [_candidate_row(candidate, plan) for candidate in plan.comparison.shown],

@@ -37,6 +37,7 @@ from dxgeom.numeric.randomness import InsecureSeededRandomness
 pytestmark = pytest.mark.long
 
 DRAWS = 1_000_000
+SILENT_OF_SIZES = (GaussianWithJumps, CartesianProductNoise, LinearImageNoise, RejectionNoise)
 
 
 def hull(differences):
@@ -127,6 +128,20 @@ def test_simulated_draws_have_the_exact_second_moment(name):
     draws = law.simulate(DRAWS, np.random.default_rng(7))
     assert draws.shape == (DRAWS, law.dimension)
     assert moment_errors(draws, law.second_moment, 0).max() < 6
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_what_a_law_says_of_mean_sizes_agrees_with_simulation(name):
+    law = LAWS[name]
+    rows = np.vstack([np.eye(law.dimension), np.random.default_rng(3).normal(size=(2, law.dimension))])
+    for some in (rows, rows[: law.dimension]):
+        told = law.mean_sizes_along(some)
+        if told is None:
+            continue
+        sizes = np.abs(law.simulate(DRAWS, np.random.default_rng(11)) @ some.T)
+        assert np.all(np.abs(sizes.mean(axis=0) - told) < 6 * sizes.std(axis=0) / np.sqrt(DRAWS))
+        return
+    assert isinstance(law, SILENT_OF_SIZES), "a law that is silent of mean sizes is on that list"
 
 
 @pytest.mark.parametrize("name", LAWS)

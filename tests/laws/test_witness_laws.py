@@ -34,7 +34,7 @@ from dxgeom.mechanisms.parts.table_candidates import (
     proved,
 )
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
-from dxgeom.planner.boxes.along_a_line import sought_along_a_line
+from dxgeom.planner.boxes.along_a_line import sought_totals
 from dxgeom.planner.boxes.as_candidates import BoxCandidates, ContrastCandidates, ProductCandidates
 from dxgeom.planner.boxes.choosing import sought
 from dxgeom.planner.candidates import names
@@ -114,7 +114,7 @@ def structured(policy, queries):
             made = sought(sensitivity.metric, boxes, kind, False)[0]
             found[kind] = lambda other, made=made: in_answers(made, other)
         if concentrated and len(boxes.merged.columns) == 1:
-            along = sought_along_a_line(sensitivity.metric, boxes, worst=False)
+            along = sought_totals(sensitivity.metric, boxes, worst=False)
             found[TOEPLITZ] = lambda other: totals_in_answers(along, other)
     if not concentrated and ProductCandidates(sensitivity, Objective("mse")).products:
         asked = product_queries(sensitivity)

@@ -6,6 +6,7 @@ share one spend. Several mechanisms on separate blocks of records as one: each h
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -131,6 +132,10 @@ class Parallel(HistogramMechanism[tuple[Any, ...]]):
                 raise UnsupportedCombination(
                     "the numbers of records of parallel blocks are public, this part hides its own"
                 )
+            if part.delta is not None:
+                raise UnsupportedCombination(
+                    "parallel parts keep their promise always, and this one only except with a chance 'delta'"
+                )
 
     @property
     def metric(self) -> VerifiedMetric:
@@ -246,6 +251,12 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         return sum((part.delta for part in self.parts if part.delta is not None), Fraction(0)) or None
 
     @property
+    def public_answers(self) -> tuple[tuple[str, Fraction], ...] | None:
+        each = [part.public_answers for part in self.parts]
+        found = [own for own in each if own is not None]
+        return tuple(itertools.chain.from_iterable(found)) if len(found) == len(each) else None
+
+    @property
     def _wholes(self) -> set[Fraction]:
         """The whole spends at which a part gets the one that it was made for."""
         return {part.only_spend / share for part, share, _ in self._alike if part.only_spend is not None}
@@ -323,6 +334,10 @@ class PostProcessed(Mechanism[Data, New], Generic[Data, Answer, New]):
     @property
     def delta(self) -> Fraction | None:
         return self.inner.delta
+
+    @property
+    def public_answers(self) -> tuple[tuple[str, Fraction], ...] | None:
+        return self.inner.public_answers
 
     def check(self, data: Data, spend: Fraction) -> None:
         self.inner.check(data, spend)

@@ -111,6 +111,11 @@ class Mechanism(Sealed, ABC, Generic[Data, Answer]):
         return None
 
     @property
+    def public_answers(self) -> tuple[tuple[str, Fraction], ...] | None:
+        """Each answer's name and value where public numbers are all of each; None where data are asked."""
+        return None
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns of the rows that it reads by their places; none where data are read otherwise."""
         return ()

@@ -104,6 +104,13 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
         return canonical_digest("additive", self.name, *asked, self.law, self.mixing, self.change)
 
     @property
+    def public_answers(self) -> tuple[tuple[str, Fraction], ...] | None:
+        queries = self.sensitivity.queries
+        if queries.public is None or not queries.public.implied.all():
+            return None
+        return tuple(zip(queries.names, queries.public.offsets, strict=True))
+
+    @property
     def mixing_matrix(self) -> NDArray[Any]:
         """(K, m) rationals: how much of each coordinate of Z every answer gets."""
         return self.mixing if isinstance(self.mixing, np.ndarray) else self.mixing.matrix

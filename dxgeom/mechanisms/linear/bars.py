@@ -229,7 +229,7 @@ def _each_bound(mechanism: AdditiveMechanism, level: float, noisy: int) -> Itera
     if law.normal:
         missed = -math.expm1(math.log(level) / noisy) * (1 - _CAUTION)
         yield np.sqrt(mechanism.ideal_variances) * normal_quantile(1 - missed)
-    supports = _supports_of(law, mechanism.float_mixing)
+    supports = supports_of(law, mechanism.float_mixing)
     if supports is not None:
         values, dimension = supports
         yield values * gamma_quantile(dimension, level) * _OUTWARD
@@ -249,7 +249,7 @@ def _each_bound(mechanism: AdditiveMechanism, level: float, noisy: int) -> Itera
         yield deviations * largest
 
 
-def _supports_of(law: NoiseLaw, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], int] | None:
+def supports_of(law: NoiseLaw, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], int] | None:
     """(n,): h_K of each of the ``rows`` (n, m), and the dimension of K; of what the noise is the image of, where K is
     known as that only; None where it is not known, or the noise is not ∝ exp(−‖v‖_K) and so its norm no Gamma."""
     if law.concentrated:
@@ -257,7 +257,7 @@ def _supports_of(law: NoiseLaw, rows: NDArray[np.float64]) -> tuple[NDArray[np.f
     if law.body is not None:
         return law.body.support_function(rows), law.dimension
     if isinstance(law, LinearImageNoise):
-        return _supports_of(law.inner, rows @ law.map)
+        return supports_of(law.inner, rows @ law.map)
     return None
 
 
@@ -347,7 +347,7 @@ class CombinedNoise:
             proved = law.widths_along(directions @ columns, 1 - level)
             if proved is not None:
                 return proved
-            supports = _supports_of(law, directions @ columns)
+            supports = supports_of(law, directions @ columns)
             if supports is None:
                 raise
             return supports[0] * gamma_quantile(supports[1], level)

@@ -53,7 +53,7 @@ class UnlistedKeys(KeyReader[NoisyKeys]):
     A key's number is the place of its text among ``words`` times the combinations of the other columns, plus the
     number of its combination.
     Raises: UnsupportedCombination where people may have keys without bound, or the policy allows no such chance; else
-    as KeyCounts.
+    as KeyCounts; TooLarge for more rows of a person than are looked at.
     """
 
     metric: VerifiedMetric = field(repr=False)
@@ -79,6 +79,7 @@ class UnlistedKeys(KeyReader[NoisyKeys]):
                 "a release of keys that nobody listed has a chance 'delta' above 0 of being outside its promise, at "
                 "most the policy's own 'delta', which is for all releases together: state a smaller one"
             )
+        self.own(Fraction(1))  # more rows than are looked at are so at every spend
 
     @property
     def delta(self) -> Fraction:

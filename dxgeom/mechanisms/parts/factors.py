@@ -33,6 +33,11 @@ class Factor(Closed):
 
     @property
     @abstractmethod
+    def in_words(self) -> str:
+        """What is measured, for a reader."""
+
+    @property
+    @abstractmethod
     def levels(self) -> int:
         """How many levels there are, 0 among them."""
 
@@ -93,6 +98,10 @@ class Tree(Factor):
                 f"a tree over {self.size} values splits into whole numbers whose product is that or more, found "
                 f"{self.radices}"
             )
+
+    @property
+    def in_words(self) -> str:
+        return f"in a tree that splits by {', '.join(map(str, self.radices))}"
 
     @property
     def levels(self) -> int:
@@ -179,6 +188,10 @@ class Path(Factor):
     def __post_init__(self) -> None:
         if not (type(self.size) is int and self.size > 1):
             raise CertificateRefused(f"a line has two values or more, found {self.size}")
+
+    @property
+    def in_words(self) -> str:
+        return "cut by cut along its line"
 
     @property
     def levels(self) -> int:

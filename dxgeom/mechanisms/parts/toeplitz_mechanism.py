@@ -1,7 +1,10 @@
-"""Counts of intervals of one attribute, as differences of running totals with noise through a triangular matrix."""
+"""Counts of intervals of one attribute, or of boxes, as differences of running totals with noise through a triangular
+matrix of each attribute."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -13,11 +16,13 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.contract.readers import CountedTables, require_own_records
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+from dxgeom.mechanisms.linear.distance_bounds import joint_distance_bounds_of
 from dxgeom.mechanisms.linear.mixing import IntegerMixing, RunningTotals, Summing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_mechanism import BoxedCounts
 from dxgeom.mechanisms.parts.box_scales import line_gaps, promised_of
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
+from dxgeom.mechanisms.parts.joint_totals import JointStrategy
 from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy
@@ -30,8 +35,10 @@ from dxgeom.privacy.measures import require_for_normal_noise
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 TOEPLITZ: Final = "toeplitz-gaussian"
-"""Its name is that of its first form; a triangular matrix by weights of changes goes by it, too."""
-TotalsStrategy = ToeplitzStrategy | WeighedStrategy
+"""Its name is that of its first form; a triangular matrix by weights of changes goes by it, too, and one of each of
+several attributes."""
+LineStrategy = ToeplitzStrategy | WeighedStrategy
+TotalsStrategy = LineStrategy | JointStrategy
 _BITS: Final = 61
 
 
@@ -66,19 +73,34 @@ def bounds_over_periods(metric: VerifiedMetric, merged: BoxQueries) -> LineBound
     return replace(line_bounds(over, merged), spans=over.spans, classes=classes)
 
 
+def joint_presence(metric: VerifiedMetric, merged: BoxQueries) -> Fraction:
+    """How far a record is from none, where that is all that limits what noise in joint totals of these attributes may
+    tell. Raises: TooLarge where something else does, or no box restricts all of them."""
+    if not any(len(columns) == len(merged.columns) for columns, _ in merged.supports):
+        raise TooLarge("noise in joint totals is for boxes of which one restricts all attributes that any does")
+    bounds = joint_distance_bounds_of(
+        metric.metric, merged.universe.shape, {one.axis: one.codes for one in merged.columns}
+    )
+    if bounds.presence is None or any(one is not None for one in bounds.least):
+        raise TooLarge("noise in joint totals is for records that come and go, and no nearer changes")
+    return bounds.presence
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class ToeplitzMechanism(BoxedCounts):
-    """Counts of intervals of one attribute: noise of ``strategy``, times the one of ``scales``, in its running totals.
+    """Counts of intervals of one attribute, or of boxes: noise of ``strategy``, times the one of ``scales``, in running
+    totals.
 
-    Every count is a difference of two.
+    Every count is a difference of two along each attribute.
 
     Guarantee: replacing record i by j makes D_α at most α·(s·d(i, j))²/2 where s is spent; or where the metric promises
     something of several periods, what it promises of these takes d's place. Whatever is released is made
     of whole running totals with exactly rounded noise, and of nothing else of the data; that the noise hides what the
-    metric protects is summed in integers, of the very coefficients that are drawn with.
-    Raises: CertificateRefused for a scale that is too small; TooLarge as :func:`line_bounds`; UnsupportedCombination
-    where the metric counts pure privacy, and for a stated number of records where it keeps that private.
+    metric protects is proved of the very coefficients that are drawn with.
+    Raises: CertificateRefused for a scale that is too small; TooLarge as :func:`line_bounds`, or for joint totals as
+    :func:`joint_presence`; UnsupportedCombination where the metric counts pure privacy, and for a stated number of
+    records where it keeps that private.
     """
 
     name: str
@@ -94,20 +116,25 @@ class ToeplitzMechanism(BoxedCounts):
             raise CertificateRefused(f"noise in running totals is {TOEPLITZ}")
         require_for_normal_noise(self.metric.privacy)
         self.require_no_number()
-        known = type(self.strategy) in (ToeplitzStrategy, WeighedStrategy)
+        known = type(self.strategy) in (ToeplitzStrategy, WeighedStrategy, JointStrategy)
         if self.scales.shape != (1,) or self.scales.dtype != np.float64 or not known:
             raise CertificateRefused("noise in running totals has one scale, of a strategy")
+        if not self._hides():
+            raise CertificateRefused("noise in these running totals does not hide what the metric protects")
+
+    def _hides(self) -> bool:
+        if isinstance(self.strategy, JointStrategy):
+            presence = joint_presence(self.metric, self.merged)
+            return self.strategy.sizes == self.merged.sizes and self.strategy.hides(self.scale, presence)
         bounds, over = line_bounds(self.metric, self.merged), bounds_over_periods(self.metric, self.merged)
-        hides = self.strategy.size == self.merged.sizes[0] and (
+        return self.strategy.size == self.merged.sizes[0] and (
             self.strategy.hides(self.scale, bounds) or (over is not None and self.strategy.hides(self.scale, over))
         )
-        if not hides:
-            raise CertificateRefused("noise in these running totals does not hide what the metric protects")
 
     @property
     def factors(self) -> tuple[Any, ...]:
-        """How the attribute is measured."""
-        return (self.strategy,)
+        """How each attribute is measured."""
+        return self.strategy.roots if isinstance(self.strategy, JointStrategy) else (self.strategy,)
 
     @property
     def scale(self) -> float:
@@ -126,19 +153,23 @@ class ToeplitzMechanism(BoxedCounts):
     @cached_property
     def variances(self) -> NDArray[np.float64]:
         """(K,): mean squared error of each box where 1 is spent, rounding to the lattice left out. Raises: TooLarge."""
+        if isinstance(self.strategy, JointStrategy):
+            return self.strategy.variances(self.scale, self.merged.lower, self.merged.upper)
         return self.strategy.variances(self.scale, self.merged.lower[:, 0], self.merged.upper[:, 0])
 
     @property
     def rounding_part(self) -> float:
-        """Each total has some noise of this scale that no total before it has; and each of two is rounded."""
-        return 2 * (float(self.step) / self.shares) ** 2 / (12 * self.scale**2)
+        """Each total has some noise of this scale that no total before it has; and each of two along an attribute is
+        rounded."""
+        own = self.scale * (self.strategy.least if isinstance(self.strategy, JointStrategy) else 1.0)
+        return 2.0 ** len(self.factors) * (float(self.step) / self.shares) ** 2 / (12 * own**2)
 
     @property
     def noisy(self) -> Sequence[int]:
         return (0,)
 
     def sums_of(self, number: int) -> Mapping[int, Summing]:
-        return {0: RunningTotals(self.strategy.size)}
+        return {place: RunningTotals(size) for place, size in enumerate(self.merged.sizes)}
 
     def law_of(self, number: int, step: float) -> tuple[NoiseLaw, int]:
         return (self._law if step == float(self.step) else self.strategy.law(self.scale, step)), 1
@@ -148,7 +179,7 @@ class ToeplitzMechanism(BoxedCounts):
         return self.strategy.law(self.scale, float(self.step))
 
     def averages(self) -> Iterator[tuple[Mapping[int, int], Mapping[int, int]]]:
-        yield {0: 1}, {0: 1}
+        yield dict.fromkeys(range(len(self.factors)), 1), {0: 1}
 
     def check(self, data: CountedTables, spend: Fraction) -> None:
         self.require_counts(data)
@@ -167,8 +198,12 @@ class ToeplitzMechanism(BoxedCounts):
 
     def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> tuple[float, ...]:
         found = self.with_noise(0, data, noise[0]) * (float(self.step) / self.shares)
-        totals = np.append(0.0, np.asarray(found, dtype=np.float64))
-        return tuple((totals[self.merged.upper[:, 0]] - totals[self.merged.lower[:, 0]]).tolist())
+        totals, signs = np.pad(np.asarray(found, dtype=np.float64), [(1, 0)] * found.ndim), (-1.0, 1.0)
+        ends, answers = (self.merged.lower.T, self.merged.upper.T), np.zeros(self.boxes.count)
+        for corner in itertools.product((0, 1), repeat=found.ndim):
+            places = tuple(ends[end][axis] for axis, end in enumerate(corner))
+            answers += math.prod(signs[end] for end in corner) * totals[places]
+        return tuple(answers.tolist())
 
 
 def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> AdditiveMechanism:
@@ -179,7 +214,9 @@ def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> Addi
     the mechanism is made. Raises: TooLarge where there are too many answers to lay out what each takes;
     CertificateRefused.
     """
-    lower, upper, size = made.merged.lower[:, 0], made.merged.upper[:, 0], made.strategy.size
+    if len(made.factors) > 1:
+        raise TooLarge("what answers take of joint totals is not laid out: ask for them as BoxQueries")
+    lower, upper, size = made.merged.lower[:, 0], made.merged.upper[:, 0], made.merged.sizes[0]
     if len(lower) * size > MOST_ENTRIES:
         raise TooLarge(
             f"{len(lower):,} answers that share {size:,} noisy totals are not laid out; at most {MOST_ENTRIES:,} pairs "

@@ -1,4 +1,4 @@
-"""Which triangular matrix for counts of intervals of one attribute: the one with the smallest exact error."""
+"""Which triangular matrices for counts of intervals, or of boxes: those with the smallest exact error."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
+from dxgeom.mechanisms.parts.joint_totals import joint_strategy
 from dxgeom.mechanisms.parts.toeplitz_mechanism import (
     TOEPLITZ,
+    LineStrategy,
     ToeplitzMechanism,
-    TotalsStrategy,
     bounds_over_periods,
+    joint_presence,
     line_bounds,
 )
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_damped, best_theta
@@ -23,14 +25,17 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 
-def sought_along_a_line(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> ToeplitzMechanism:
-    """The best of the square root of running totals and of windows, with columns of their own lengths and of one, of
-    the family that suits steps along a line, and for prefixes of noise by weights of changes.
+def sought_totals(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> ToeplitzMechanism:
+    """Along one attribute the best of the square root of running totals and of windows, with columns of their own
+    lengths and of one, of the family that suits steps along a line, for prefixes of noise by weights of changes, and
+    for others of a matrix that is sought for them; along several attributes of such a matrix for each.
 
-    Raises: TooLarge where boxes are not along one attribute, under steps alone, or where errors of so many are not
-    found; CertificateRefused.
+    Raises: TooLarge where boxes are along several attributes and not only presence is protected, under steps alone, or
+    where errors of so many are not found; CertificateRefused.
     """
     merged = queries.merged
+    if len(merged.columns) > 1:
+        return _jointly(metric, queries)
     bounds = line_bounds(metric, merged)
     if bounds.line and bounds.presence is None:
         raise TooLarge("where steps along a line are all that is protected, independent noise at each cut is the best")
@@ -44,9 +49,24 @@ def sought_along_a_line(metric: VerifiedMetric, queries: BoxQueries, worst: bool
             loss = float(errors.max() if worst else errors.sum())
             if loss < least:
                 least, found = loss, (strategy, scale)
-    if found is None:
+    made = None if found is None else ToeplitzMechanism(TOEPLITZ, metric, queries, found[0], np.array([found[1]]))
+    if np.any(lower > 0):
+        with suppress(TooLarge, CertificateRefused):
+            joint = _jointly(metric, queries)
+            errors = joint.variances * costs
+            if float(errors.max() if worst else errors.sum()) < least:
+                return joint
+    if made is None:
         raise TooLarge("errors of so many ranges by noise in running totals are not found")
-    return ToeplitzMechanism(TOEPLITZ, metric, queries, found[0], np.array([found[1]]))
+    return made
+
+
+def _jointly(metric: VerifiedMetric, queries: BoxQueries) -> ToeplitzMechanism:
+    """Noise through a matrix for each attribute, sought for the total error. Raises: TooLarge, CertificateRefused."""
+    merged = queries.merged
+    presence = joint_presence(metric, merged)
+    strategy, scale = joint_strategy(merged.sizes, merged.lower, merged.upper, merged.costs, presence)
+    return ToeplitzMechanism(TOEPLITZ, metric, queries, strategy, np.array([scale]))
 
 
 def _held(
@@ -56,7 +76,7 @@ def _held(
     lower: NDArray[np.int64],
     upper: NDArray[np.int64],
     costs: NDArray[np.float64],
-) -> Iterator[tuple[TotalsStrategy, LineBounds]]:
+) -> Iterator[tuple[LineStrategy, LineBounds]]:
     """Strategies, each with what it is held to: distances of records, or what is promised of several periods."""
     for strategy in _strategies(size, bounds, lower, upper, costs):
         yield strategy, bounds
@@ -70,7 +90,7 @@ def _held(
 
 def _strategies(
     size: int, bounds: LineBounds, lower: NDArray[np.int64], upper: NDArray[np.int64], costs: NDArray[np.float64]
-) -> Iterator[TotalsStrategy]:
+) -> Iterator[LineStrategy]:
     for scaled in (True, False):
         yield ToeplitzStrategy(size, scaled=scaled)
     inside = lower > 0

@@ -23,7 +23,7 @@ from dxgeom.mechanisms.parts.contrast_answers import in_contrasts
 from dxgeom.mechanisms.parts.contrast_search import QUICK_WORK, THOROUGH_WORK, ContrastSearch, Look
 from dxgeom.mechanisms.parts.products import ProductQueries, in_products, product_queries, require_laid_out
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
-from dxgeom.planner.boxes.along_a_line import sought_along_a_line
+from dxgeom.planner.boxes.along_a_line import sought_totals
 from dxgeom.planner.boxes.choosing import measured_flat, sought
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.privacy.measures import CONCENTRATED, PURE
@@ -66,7 +66,7 @@ class BoxCandidates:
     def built(self, kind: str) -> AdditiveMechanism:
         """The noise of that kind. Raises: TooLarge, CertificateRefused."""
         if kind == TOEPLITZ:
-            made = sought_along_a_line(self.sensitivity.metric, self.counted, self.worst)
+            made = sought_totals(self.sensitivity.metric, self.counted, self.worst)
             return totals_in_answers(made, self.sensitivity)
         return in_answers(sought(self.sensitivity.metric, self.counted, kind, self.worst)[0], self.sensitivity)
 

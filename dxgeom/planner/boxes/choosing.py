@@ -30,7 +30,7 @@ from dxgeom.mechanisms.parts.factors import Factor, Path, trees
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, TotalsStrategy
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.planner.boxes.along_a_line import sought_along_a_line
+from dxgeom.planner.boxes.along_a_line import sought_totals
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.objectives.aims import Aim, TriedNoise, counts_worst, each_error, with_aims
 from dxgeom.planner.options import AUTO, BOX_NOISE
@@ -70,7 +70,7 @@ def plan_boxes(
             built[kind], pressed = sought(metric, queries, kind, worst)
         else:
             with suppress(*(() if wish.mechanism == TOEPLITZ else (TooLarge, CertificateRefused))):
-                built[kind] = sought_along_a_line(metric, queries, worst)
+                built[kind] = sought_totals(metric, queries, worst)
     losses = {kind: loss_of(made, worst) for kind, made in built.items()}
     taken = min(losses, key=lambda kind: losses[kind])
     return _with_bound(

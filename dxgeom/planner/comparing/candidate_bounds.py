@@ -27,6 +27,8 @@ PRUNING_FACTOR: Final = 5.0
 
 def is_large(shared: CandidateBuilder) -> bool:
     """Whether building a shape takes seconds, so that one that cannot be the best is better left out."""
+    if shared.objective.size is not None:
+        return False  # what is left out is told by squared errors
     dimension = int(np.sum(shared.sensitivity.of_each_query > 0))
     changes = shared.sensitivity.changes
     return isinstance(changes, ListedChanges | PairedChanges) and float(changes.count) * dimension**2 > _LARGE

@@ -41,10 +41,11 @@ def error_alone(sensitivity: Sensitivity, queries: LinearQueries, options: PlanO
 def candidate_names(shared: CandidateBuilder) -> tuple[str, ...]:
     """What is built, in the order in which it is listed."""
     options = shared.options
+    size = shared.objective.size
     kinds = {Kind.SHAPE, Kind.ORDINARY, *_kinds_of(shared)}
     if options.body is not None:
         kinds.add(Kind.USER_BODY)
-    if options.records is not None and shared.objective.wanted is None:
+    if options.records is not None and shared.objective.wanted is None and size is None:
         kinds.add(Kind.CHANGED_QUERIES)
     if options.published:
         kinds.add(Kind.PUBLISHED)
@@ -56,6 +57,8 @@ def _kinds_of(shared: CandidateBuilder) -> set[Kind]:
     """What policy and queries add to the shapes that serve all."""
     concentrated = shared.sensitivity.metric.privacy == CONCENTRATED
     kinds = {Kind.CONCENTRATED if concentrated else Kind.PURE}
+    if shared.objective.size is not None:
+        return kinds
     if shared.asks_tables:
         kinds |= {Kind.TABLES, Kind.CONCENTRATED_TABLES} if concentrated else {Kind.TABLES}
         if concentrated and shared.asks_uneven_tables:

@@ -207,6 +207,7 @@ class CandidateComparison:
             if name != options.mechanism:
                 self._require_worth_building(name, shared)
             mechanism, seconds = timed(partial(build, name, shared))
+            loss = shared.objective.loss_of(mechanism)
         except BUILD_ERRORS as error:
             if name == options.mechanism:
                 raise
@@ -217,7 +218,8 @@ class CandidateComparison:
             name,
             float(variances.sum()),
             tuple(float(variance) for variance in variances),
-            loss=shared.objective.loss(variances),
+            reason="" if shared.objective.is_exact(mechanism) else f"has at most that {shared.objective.title}",
+            loss=loss,
             build_cost=build_cost(mechanism),
             seconds=seconds,
         )
@@ -247,7 +249,9 @@ class CandidateComparison:
 
     @cached_property
     def _quick_search(self) -> QuickSearch | None:
-        return QuickSearch(self.shared) if self.shared is not None and self.shared.options.quick else None
+        shared = self.shared
+        by_squares = shared is not None and shared.objective.size is None
+        return QuickSearch(shared) if shared is not None and by_squares and shared.options.quick else None
 
     @property
     def _least(self) -> float:
@@ -288,7 +292,7 @@ class CandidateComparison:
         with suppress(*BUILD_ERRORS):
             work = WORK_OF[name](Sizes.of(shared.sensitivity)) if name in WORK_OF else 0.0
         takes = f", about {digits(work, 2)} multiplications" if work >= _FEW else ""
-        alike = shared.objective.factors is None and shared.objective.name != "max"
+        alike = shared.objective.is_plain and shared.objective.factors is None
         losses = [float(np.mean(one.per_query)) for one in self._results.values() if alike and one.per_query]
         so_far = f"; rmse so far {digits(min(losses) ** 0.5, 2)} (spend 1)" if losses else ""
         return f"{takes}{so_far}; {len(self._results)} of {len(self.listed)} kinds of noise are done"

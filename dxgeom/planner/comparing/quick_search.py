@@ -190,7 +190,7 @@ def laplace_bound(some: CandidateBuilder) -> float:
     scales_of = max_min_scales if objective.name == "max" else optimal_scales
     variances = np.zeros(len(noisy))
     variances[noisy] = (
-        2 * (scales_of(some.sensitivity, objective.factors) * some.sensitivity.queries.float_steps[noisy]) ** 2
+        2 * (scales_of(some.sensitivity, some.factors) * some.sensitivity.queries.float_steps[noisy]) ** 2
     )
     return objective.loss(variances) * CAUTION
 

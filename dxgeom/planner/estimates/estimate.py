@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dxgeom.universe.labels import PolicyLabels
 
 EstimateName: TypeAlias = Literal["auto", "consistent", "integers", "records", "model"]
+AskedEstimate: TypeAlias = EstimateName | Literal["none"]
+"""What may be asked of a release: one of these, or that none is shown."""
 FAILURES: Final = (DxgeomError, MemoryError, ArithmeticError, RecursionError, np.linalg.LinAlgError)
 """What may go wrong while an estimate is sought."""
 NOTHING_READ: Final = "no data was read and no budget spent: all of this follows from the released answers"
@@ -51,6 +53,11 @@ class EstimateWish:
         require(self.nonnegative, bool, "nonnegative", "say True or False")
         require(self.integers, bool, "integers", "say True or False")
         require(self.totals, Mapping, "totals", 'give known answers by their names, such as {"everybody": 1000}')
+
+
+def named_estimate(asked: AskedEstimate) -> EstimateName | None:
+    """The estimate of this name; None where none is to be shown."""
+    return None if isinstance(asked, str) and asked == "none" else asked
 
 
 def as_wish(asked: EstimateName | EstimateWish, totals: Mapping[str, Amount] | None = None) -> EstimateWish:

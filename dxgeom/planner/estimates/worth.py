@@ -15,6 +15,8 @@ from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 
 _MOSTLY_NOISE, _SOME_NOISE = 1.0, 0.25
 """κ beyond which tables that follow the data are worth a try, and one model of what was released."""
+_FITTED_AT_ONCE: Final = 1_000_000
+"""Cells of a model that a release waits for without being asked: some seconds."""
 _TRIED: Final = np.linspace(0.01, 1.41, 400)
 
 
@@ -29,6 +31,7 @@ class EstimateWorth:
     Guarantee: rounded up, up to float64. For tables that count alike, or as the plan's importance has it, the total of
     what was estimated is at most the total of this, each table times its importance.
     ``cells`` (tables,): how many each has. ``certain``: whether errors were asked for, which only noise keeps.
+    ``whole``: how many cells one histogram of all tables has.
     """
 
     names: tuple[str, ...] = field(repr=False)
@@ -37,6 +40,7 @@ class EstimateWorth:
     records: int | None
     cells: NDArray[np.float64] = field(repr=False)
     certain: bool
+    whole: int
 
     @property
     def noise_over_records(self) -> float | None:
@@ -47,13 +51,30 @@ class EstimateWorth:
         return float(np.mean(np.sqrt(self.cells * self.released))) / self.records
 
     @property
+    def is_mostly_noise(self) -> bool:
+        """Whether tables that follow the data are worth a try: noise adds up to more than the records."""
+        return not self.certain and (self.noise_over_records or 0.0) > _MOSTLY_NOISE
+
+    @property
+    def shows_model(self) -> bool:
+        """Whether a release shows one model of its answers beside them, unless another estimate is asked for, or none.
+
+        By public numbers alone: noise adds up to a quarter of the records, no error was asked for, and the model is
+        small enough to be waited for.
+        """
+        some = (self.noise_over_records or 0.0) >= _SOME_NOISE
+        return some and not self.certain and self.whole <= _FITTED_AT_ONCE
+
+    @property
     def advice(self) -> tuple[str, ...]:
-        """What else to ask for where noise is most of an answer, by a rule of thumb; empty where this is the best."""
+        """What is shown beside the answers, and what else to ask for, where noise is much of an answer, by a rule of
+        thumb; empty where this is the best."""
         noise = self.noise_over_records
         if noise is None or noise < _SOME_NOISE or self.certain:
             return ()
-        model = "one model of the answers, --estimate model, reads no data and costs nothing"
-        if noise <= _MOSTLY_NOISE:
+        shown = "a release shows one model of the answers beside them, at no cost (--estimate none leaves it out)"
+        model = shown if self.shows_model else "--estimate model shows one model of the answers, at no cost"
+        if not self.is_mostly_noise:
             return (
                 f"noise adds up to {noise:.2g} of the records in a table: {model}; it may be nearer, a rule of thumb",
             )
@@ -61,7 +82,7 @@ class EstimateWorth:
             f"noise adds up to {noise:.2g} times the records in a table: tables that follow the data, a task "
             "'adaptive', erred a third to a half as much where that was tried, a rule of thumb; bars of theirs cost a "
             "fifth of the budget",
-            f"{model}, and is nearer, too",
+            f"{model}; it is nearer, too",
         )
 
     @property
@@ -91,6 +112,7 @@ class EstimateWorth:
         ]
         return {"records": self.records, "tables": tables, "in_words": self.in_words} | {
             "noise_over_records": self.noise_over_records,
+            "shows_model": self.shows_model,
             "advice": [*self.advice],
         }
 
@@ -105,11 +127,12 @@ def worth_of(mechanism: TableMechanism, spend: Fraction, records: int | None) ->
     """
     cells = np.array([math.prod(shape) for shape in mechanism.queries.shapes], dtype=np.float64)
     certain = any(one is not None for one in mechanism.queries.errors)
+    whole = math.prod(mechanism.queries.sizes)
     released = cells * mechanism.cell_errors.mean * (1 / float(spend) ** 2 + mechanism.rounding_part)
     if records is None:
-        return EstimateWorth(mechanism.queries.names, released, released, None, cells, certain)
+        return EstimateWorth(mechanism.queries.names, released, released, None, cells, certain, whole)
     least = np.minimum(released, records * _largest(mechanism, spend, cells))
-    return EstimateWorth(mechanism.queries.names, released, least, records, cells, certain)
+    return EstimateWorth(mechanism.queries.names, released, least, records, cells, certain, whole)
 
 
 def _largest(mechanism: TableMechanism, spend: Fraction, cells: Sequence[float] | NDArray[np.float64]) -> Any:

@@ -182,7 +182,7 @@ class TotalsForm(InstalmentForm):
     @classmethod
     def of(cls, mechanism: ToeplitzMechanism, axis: int, periods: int) -> TotalsForm:
         """Raises: UnsupportedCombination where the totals are not of the periods, one by one."""
-        codes = mechanism.codes.get(axis)
+        codes = mechanism.codes.get(axis) if len(mechanism.factors) == 1 else None
         if codes is None or not np.array_equal(codes, np.arange(periods)):
             raise refused(
                 "its running totals are not of the periods one by one",

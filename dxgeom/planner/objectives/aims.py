@@ -12,6 +12,7 @@ import numpy as np
 from dxgeom.arguments import require
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.planner.amounts import Amount, exact_amount
+from dxgeom.planner.objectives.error_sizes import SIZES
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -86,6 +87,11 @@ def _one_each(amounts: Sequence[Any], queries: Counts, argument: str, what: str)
 
 def counts_worst(queries: Counts, objective: str) -> bool:
     """Whether the worst answer counts. Raises: UnsupportedCombination."""
+    if objective in SIZES:
+        raise UnsupportedCombination(
+            f"objective '{objective}' is for counts and sums one by one; whole tables and boxes know balanced, mse, "
+            "max, rmse"
+        )
     if objective not in ("balanced", "mse", "rmse", "max"):
         raise UnsupportedCombination(f"there is no objective '{objective}'; known are balanced, mse, max, rmse")
     return objective == "max" or any(queries.errors)

@@ -22,6 +22,8 @@ def bounds_of(sensitivity: Sensitivity, objective: Objective, known: float) -> M
     distances above 1. Rounding to the lattice only adds to an error. Up to the rounding of float64, which is counted
     against them.
     """
+    if objective.size is not None:
+        return {"gaussian": 0.0, "additive": known, "unbiased": 0.0}
     concentrated = sensitivity.metric.privacy == CONCENTRATED
     least = privacy_measure_of(sensitivity.metric.privacy).least_mean_square
     tables = _tables(sensitivity, objective)

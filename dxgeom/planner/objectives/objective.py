@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, final, get_args
+from typing import Any, Final, Literal, TypeAlias, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,13 @@ from dxgeom.mechanisms.shapes.hulls import (
 from dxgeom.mechanisms.shapes.round_spaces import RoundSpace
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.objectives.aims import Errors, each_error, each_importance
+from dxgeom.planner.objectives.error_sizes import SIZES, ErrorSize
+from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.universe.queries import LinearQueries
 
-ObjectiveName: TypeAlias = Literal["balanced", "mse", "max", "rmse"]
+SizeName: TypeAlias = Literal["l1", "l2", "linf", "quantile-90", "quantile-95", "quantile-99"]
+ObjectiveName: TypeAlias = Literal["balanced", "mse", "max", "rmse", SizeName]
+OBJECTIVES: Final[tuple[str, ...]] = get_args(ObjectiveName)
 _SIGNIFICANT_DIGITS = 6
 _LEFT_OVER = 10
 
@@ -34,7 +38,8 @@ _LEFT_OVER = 10
 @final
 @dataclass(frozen=True)
 class Objective:
-    """The total ("mse", "balanced") or the largest ("max") of the mean squared errors, each times its importance.
+    """The total ("mse", "balanced") or the largest ("max") of the mean squared errors, each times its importance; or a
+    size of the errors themselves, each times its importance, of :data:`dxgeom.planner.objectives.error_sizes.SIZES`.
 
     ``importance`` (K,): positive; None for all alike. ``wanted`` (K,): the root mean squared errors that answers may
     have, None for those that may have any; None as a whole where none was asked for. ``balance`` (K,): of a balanced
@@ -42,7 +47,7 @@ class Objective:
     would have if nothing else were asked.
     """
 
-    name: Literal["balanced", "mse", "max"]
+    name: Literal["balanced", "mse", "max", SizeName]
     importance: tuple[Fraction, ...] | None = None
     wanted: tuple[Fraction | None, ...] | None = None
     balance: tuple[Fraction, ...] | None = field(default=None, repr=False)
@@ -53,10 +58,17 @@ class Objective:
     @property
     def title(self) -> str:
         """What it is a figure of, for a table."""
+        if self.size is not None:
+            return self.size.title if self.importance is None else f"weighted {self.size.title}"
         if self.name == "balanced":
             return "balanced MSE"
         kind = {"mse": "total", "max": "worst"}[self.name]
         return f"{kind} MSE" if self.importance is None else f"{kind} weighted MSE"
+
+    @property
+    def size(self) -> ErrorSize | None:
+        """What is made small where it is no squared error."""
+        return SIZES.get(self.name)
 
     @cached_property
     def factors(self) -> NDArray[np.float64] | None:
@@ -67,19 +79,36 @@ class Objective:
     @property
     def is_plain(self) -> bool:
         """Whether the noise of the hull, which is the same for all, is made for it: nothing counts more or is worst."""
-        return self.name != "max" and self.importance is None
+        return self.name != "max" and self.size is None and self.importance is None
+
+    def loss_of(self, mechanism: AdditiveMechanism) -> float:
+        """The objective's value for a budget of 1, or what it is at most. Raises: TooLarge where neither is known."""
+        return self.loss(mechanism.variances()) if self.size is None else self.size.of_noise(mechanism, self.factors)
+
+    def is_exact(self, mechanism: AdditiveMechanism) -> bool:
+        """Whether :meth:`loss_of` is the value itself; otherwise it is at most that."""
+        return self.size is None or self.size.is_exact(mechanism)
 
     def loss(self, variances: NDArray[np.float64]) -> float:
-        """The objective's value at these mean squared errors (K,)."""
+        """The objective's value at these mean squared errors (K,); a size is that of independent Laplace numbers, and
+        the sum of mean sizes of no other symmetric numbers of log-concave density is below it."""
+        if self.size is not None:
+            return self.size.of_scales(np.sqrt(variances / 2) * (1.0 if self.factors is None else self.factors))
         weighted = variances if self.factors is None else variances * self.factors
         return float(weighted.max() if self.name == "max" else weighted.sum())
 
     def lower_bound(self, sensitivity: Sensitivity, hull: SensitivityHull | None, space: RoundSpace | None) -> float:
         """What no additive noise that stretches to every spend can get below: each answer has its own bound, and the
-        total has several; the worst answer is no better than the average.
+        total has several; the worst answer is no better than the average. Of a size, for pure privacy: no error of one
+        answer is seldomer large than that of Laplace noise of its own scale (decision 084); 0 otherwise.
 
         ``space``: with this objective's importance for weights.
         """
+        if self.size is not None:
+            if sensitivity.metric.privacy == CONCENTRATED:
+                return 0.0
+            scales = np.sqrt(coordinate_bounds(sensitivity) / 2) * (1.0 if self.factors is None else self.factors)
+            return self.size.least(scales)
         totals = [0.0] if hull is None else [volume_bound(hull, self.factors)]
         if space is not None:
             totals.append(second_moment_bound(space))
@@ -149,11 +178,13 @@ def objective_of(
     ``alone``: the total mean squared error that the queries at some places would have if they were all that is asked.
     Raises: UnsupportedCombination.
     """
-    if name not in get_args(ObjectiveName):
-        raise UnsupportedCombination(f"there is no objective '{name}'; known are {', '.join(get_args(ObjectiveName))}")
+    if name not in OBJECTIVES:
+        raise UnsupportedCombination(f"there is no objective '{name}'; known are {', '.join(OBJECTIVES)}")
     wanted = queries.errors if errors is None and name == "balanced" and any(queries.errors) else None
     wanted = wanted if errors is None else each_error(queries, errors)
     if wanted is not None:
+        if name in SIZES:
+            raise UnsupportedCombination(f"'errors' are wanted of answers one by one: leave objective '{name}' out")
         if importance is not None:
             raise UnsupportedCombination("'errors' already say how important each answer is; leave 'importance' out")
         return Objective("max", _error_weights(wanted, bounds), wanted)
@@ -161,7 +192,7 @@ def objective_of(
     if name == "balanced" and len(queries.by_measure) > 1:
         return Objective("balanced", stated, balance=_balance(queries, alone))
     # The root of a mean is smallest where the total is, and one unit needs no balance.
-    return Objective("max" if name == "max" else "mse", stated)
+    return Objective("mse" if name == "balanced" or name == "rmse" else name, stated)
 
 
 def _balance(queries: LinearQueries, alone: Callable[[Sequence[int]], float]) -> tuple[Fraction, ...]:

@@ -20,8 +20,10 @@ from dxgeom.planner.release import LEFT_OUT, Release, Wanted
 from dxgeom.planner.releases.paying import Earlier, Order, buy, check_allotment, earlier_release, failing_after_charge
 from dxgeom.planner.releases.reading import read
 from dxgeom.planner.releases.stored_form import KEPT, stored_bytes
+from dxgeom.universe.columns import plain
 
 New = TypeVar("New")
+_VALUES: Final = 12
 _LEDGER: Final = "name a file, such as 'privacy.db', in which spends are written down"
 
 
@@ -70,6 +72,7 @@ def checked_order(
     """What is asked of the ledger, as :func:`release` takes it. Raises: UnsupportedCombination, WrongArgument."""
     require(mechanism, Mechanism, "mechanism", "pass plan.mechanism, or what selection, mwem and their like return")
     require_words(":memory:", purpose, id, allotment)
+    _require_asked(mechanism.public_answers)
     return Order(
         mechanism.without_functions,
         _amount(mechanism, spend),
@@ -163,6 +166,19 @@ def repeated(
         plan_fingerprint,
         earlier.receipt,
         repeated=True,
+    )
+
+
+def _require_asked(public: tuple[tuple[str, Fraction], ...] | None) -> None:
+    """Raises: UnsupportedCombination where a release would spend, and all of it is public."""
+    if public is None:
+        return
+    values = [f"'{name}' is {plain(value)}" for name, value in public]
+    more = f", and {len(values) - _VALUES:,} more" if len(values) > _VALUES else ""
+    raise UnsupportedCombination(
+        f"the policy's public numbers say all of it: {', '.join(values[:_VALUES])}{more}. They cost nothing, and "
+        "are never compared with the data; a release of nothing else would spend for nothing, so that none is made and "
+        "nothing is charged: take these answers, and ask only what is not public"
     )
 
 

@@ -17,6 +17,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import (
     LARGEST_NUMERATOR,
+    MOST_WEIGHTS,
     WeightTable,
     counts_between,
     counts_of_cells,
@@ -184,14 +185,29 @@ def boxes(universe: Universe, ranges_of_boxes: Sequence[Box]) -> list[NamedTable
 def _box_counts(universe: Universe, names: Sequence[str], alike: Sequence[Box]) -> NamedTable:
     groups = [groups_of_column(universe, *attribute_of(universe, name)) for name in names]
     ends = np.array([[box[name] for name in names] for box in alike], dtype=np.int64)
-    parts: list[WeightTable] = []
     words: list[list[str]] = [[] for _ in alike]
+    for group, (low, high) in zip(groups, ends.transpose(1, 2, 0), strict=True):
+        for own, first, last in zip(words, low.tolist(), (high - 1).tolist(), strict=True):
+            own.append(group.label(first) if first == last else _between(group, first, last))
+    cuts = [np.unique([*ends[:, place].ravel(), 0, len(group.codes)]) for place, group in enumerate(groups)]
+    named = tuple(", ".join(own) for own in words)
+    if len(alike) * math.prod(len(own) - 1 for own in cuts) > MOST_WEIGHTS and universe.listed is None:
+        return NamedTable(named, _between_cuts(groups, cuts, ends))
+    parts: list[WeightTable] = []
     for group, (low, high) in zip(groups, ends.transpose(1, 2, 0), strict=True):
         codes = np.arange(len(group.codes))
         parts.append(along(universe, group.axis, (codes >= low[:, None]) & (codes < high[:, None])))
-        for own, first, last in zip(words, low.tolist(), (high - 1).tolist(), strict=True):
-            own.append(group.label(first) if first == last else _between(group, first, last))
-    return NamedTable(tuple(", ".join(own) for own in words), reduce(one_by_one, parts))
+    return NamedTable(named, reduce(one_by_one, parts))
+
+
+def _between_cuts(groups: Sequence[Groups], cuts: Sequence[NDArray[np.int64]], ends: NDArray[np.int64]) -> WeightTable:
+    """Boxes by their ``ends`` (k, attributes, 2), each of which is a cut; no weight is laid out."""
+    classes, between = [], []
+    for group, own, along_it in zip(groups, cuts, ends.transpose(1, 2, 0), strict=True):
+        classes.append(np.searchsorted(own, np.arange(len(group.codes)), side="right") - 1)
+        between.append(np.searchsorted(own, along_it))
+    axes = tuple(group.axis for group in groups)
+    return WeightTable(np.arange(len(ends)), axes, tuple(classes), None, None, np.stack(between, axis=2))
 
 
 def kronecker_table(universe: Universe, factors: Mapping[str, ArrayLike]) -> WeightTable:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.optimize  # noqa: F401 (loaded before a test is timed)
 
 import dxgeom as dx
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.planner.estimates.box_model import BoxSums, histogram_of_boxes, require_box_model
 from dxgeom.planner.estimates.projection import order_of_boxes, rising
 
@@ -183,10 +185,47 @@ def test_what_else_to_ask_for_is_said_where_noise_is_most_of_an_answer():
     many, some, few = (plan.estimate_worth(spend=1, records=round(10 * by_hand / one)) for one in (0.2, 0.7, 3))
     assert many.advice == ()
     assert len(some.advice) == 1
-    assert "--estimate model" in some.advice[0]
+    assert "beside" in some.advice[0]
     assert "'adaptive'" in few.advice[0]
+    assert [one.shows_model for one in (many, some, few)] == [False, True, True]
+    assert [one.is_mostly_noise for one in (many, some, few)] == [False, False, True]
+    slow = replace(some, whole=10**7)
+    assert not slow.shows_model
+    assert "--estimate model" in slow.advice[0]
     assert few.as_dict()["advice"] == [*few.advice]
     told = "\n".join(plan.kind.lines(plan))
     assert all(one in told for one in plan.estimate_worth().advice)
     certain = dx.universe.MarginalQueries.of(policy.universe, [["a"]], records=10, errors=[5])
-    assert dx.plan(policy.compile(), certain).estimate_worth(spend="1/100").advice == ()
+    told = dx.plan(policy.compile(), certain).estimate_worth(spend="1/100")
+    assert told.advice == ()
+    assert not told.shows_model
+    assert not told.is_mostly_noise
+
+
+@pytest.mark.long
+def test_a_release_shows_the_model_that_its_plan_took_beside_the_same_answers():
+    """By public numbers alone: the same noise, charge and bars; another estimate, or none, where that is asked for."""
+    policy = policy_of({"change": "a", "epsilon": "1"}, attributes={"a": WORDS["a"]})
+    queries = dx.universe.MarginalQueries.of(policy.universe, [["a"]], records=20)
+    plan = dx.plan(policy.compile(), queries)
+    table = pd.DataFrame({"a": ["1"] * 8 + ["3"] * 5 + ["4"] * 7})
+
+    def shown(**how):
+        return plan.release(table, ledger=":memory:", insecure_test_seed=1, **how)
+
+    few, many, none = shown(spend=1), shown(spend=10), shown(spend=1, estimate="none")
+    assert plan.estimate_worth(spend=1).shows_model
+    assert not plan.estimate_worth(spend=10).shows_model
+    assert few.as_dict()["estimate"]["errors"] is None
+    assert "one histogram explains" in few.as_dict()["estimate"]["done"][1]
+    assert few.estimate().errors is not None
+    assert "estimate" not in many.as_dict()
+    assert few.answer.table("a").tolist() == none.answer.table("a").tolist()
+    assert few.plan_fingerprint == none.plan_fingerprint
+    beside = few.as_dict()
+    del beside["estimate"], beside["time"]
+    assert beside == {name: one for name, one in none.as_dict().items() if name != "time"}
+    named = shown(spend=1, estimate="auto")
+    assert named.as_dict()["estimate"]["errors"] is not None
+    with pytest.raises(WrongArgument):
+        few.estimate("none")

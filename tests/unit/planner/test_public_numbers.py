@@ -16,6 +16,7 @@ import dxgeom as dx
 from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.cli.main import app
 from dxgeom.errors import PlanError, UnsupportedCombination
+from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
 from dxgeom.mechanisms.linear.public_centres import projection, public_fits
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
@@ -360,10 +361,24 @@ def test_public_sums_of_values_that_stand_for_many_numbers_are_not_called_exact(
     assert "exact, public" not in str(plan).split("\n")[3]
 
 
-def test_a_plan_of_nothing_but_public_numbers_says_that_a_release_spends_all_the_same(tmp_path):
+@pytest.mark.long
+def test_nothing_is_charged_for_answers_that_are_all_public(tmp_path):
     read = policy(tmp_path, MARGINS)
-    plan = dx.plan(read.compile(), dx.queries_from_dict({"queries": [{"count": "a == 'a0'"}]}, read))
-    assert "a release spends as much as any other" in " ".join(str(plan).split())
+    asked = {"queries": [{"name": "first", "count": "a == 'a0'"}]}
+    plan = dx.plan(read.compile(), dx.queries_from_dict(asked, read))
+    ledger, rows = tmp_path / "l.db", _frame({"a": ["a0"], "b": ["b0"]})
+    twice = in_sequence([plan.mechanism, plan.mechanism])
+    for refused in (
+        lambda: plan.release(rows, ledger=ledger, spend=1),
+        lambda: dx.release(plan.mechanism, rows, ledger=ledger, spend=1),
+        lambda: dx.release(twice, rows, ledger=ledger, spend=1),
+        lambda: dx.release(followed_by(plan.mechanism, len, name="n"), rows, ledger=ledger, spend=1),
+    ):
+        with pytest.raises(UnsupportedCombination, match=r"'first' is 2.* nothing is charged"):
+            refused()
+    assert not ledger.exists()
+    assert in_sequence([plan.mechanism, planned(tmp_path)[0].mechanism]).public_answers is None
+    assert "a release of nothing else is refused" in " ".join(str(plan).split())
     assert any(one.startswith("all of it is public") for one in public_sentences(plan.queries, plan.mechanism))
     plan, _ = planned(tmp_path)
     assert "all of it is public" not in str(plan).lower()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import dxgeom as dx
-from dxgeom.errors import LedgerError, UnsupportedCombination
-from dxgeom.ledger.entry import Account
-from dxgeom.ledger.history import read_ledger
-from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.migration import move_ledger
+from dxgeom.errors import UnsupportedCombination
 from dxgeom.report.changes import changes_page
 from dxgeom.report.review import exported_page, review_page
 from dxgeom.report.short_policy import policy_screen
@@ -100,11 +95,3 @@ def test_what_cannot_state_it_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedCombination, match="a map without a delta"):
         plan_of().to_opendp(ledger=tmp_path / "p.db", spend=1)
     assert not (tmp_path / "p.db").exists()
-    account = Account("pages", "a" * 64, Fraction(2), delta=Fraction(1, 10**6))
-    with Ledger.at(tmp_path / "l.db", account) as ledger:
-        ledger.charge(Fraction(1), purpose="test", plan_fingerprint="p", chance=Fraction(1, 10**9))
-    with pytest.raises(LedgerError, match="a ledger on a server does not; keep it in its file; nothing was changed"):
-        move_ledger(tmp_path / "l.db", "postgresql://nobody@127.0.0.1:1/none?ledger=a")
-    with Ledger.at(tmp_path / "l.db", account) as ledger:  # and it takes charges still
-        ledger.charge(Fraction(1, 2), purpose="test", plan_fingerprint="p")
-    assert len(read_ledger(tmp_path / "l.db").entries) == 2

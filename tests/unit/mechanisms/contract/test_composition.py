@@ -23,6 +23,7 @@ from dxgeom.mechanisms.contract.composition import (
     in_sequence,
     least_error_shares,
 )
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics import components as blocks_module
@@ -220,6 +221,13 @@ def test_the_part_of_a_block_does_not_hide_how_many_records_there_are():
     present = LinearQueries.from_matrix(list("a"), [[1, 0]], universe=universe)
     with pytest.raises(UnsupportedCombination, match="hides its own"):
         in_parallel(halves, [0, 0, 1, 1], lambda each, _: plan(each, present, mechanism="laplace").mechanism)
+
+
+def test_the_part_of_a_block_keeps_its_promise_always(monkeypatch):
+    halves = verified(PartitionMetric(np.array([0, 0, 1, 1]), Fraction(1, 3)))
+    monkeypatch.setattr(AdditiveMechanism, "delta", Fraction(1, 10**9))
+    with pytest.raises(UnsupportedCombination, match="except with a chance 'delta'"):
+        in_parallel(halves, [0, 0, 1, 1], lambda each, _: laplace(each, [1, 0]))
 
 
 def test_what_is_composed_by_hand_is_checked_as_well():

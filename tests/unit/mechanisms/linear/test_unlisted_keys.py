@@ -115,35 +115,55 @@ def test_what_is_reported_has_the_law_of_noise_on_keys_that_are_there(privacy):
     assert float(((pooled[1] - pooled[0]) ** 2 / pooled[0]).sum()) < 75.0
 
 
+REACH = 40
+OTHERS = {"home": 4}
+"""Keys that others have, too."""
+
+
+def law_of(own, threshold, scale, normal=False):
+    """Of what one person's rows are reported beside those of others, the chance of each answer; far ones are one."""
+    each = []
+    for key in ("home", "x", "y"):
+        count = OTHERS.get(key, 0) + own.get(key, 0)
+        if not count:
+            each.append({None: 1.0})
+            continue
+        above = [tail(scale, value - count, normal) for value in range(threshold, threshold + REACH + 1)]
+        law = {threshold + place: above[place] - above[place + 1] for place in range(REACH)}
+        each.append(law | {None: 1 - above[0], "beyond": above[-1]})
+    return {key: math.prod(own[k] for own, k in zip(each, key, strict=True)) for key in itertools.product(*each)}
+
+
+def stick(first, second, distance):
+    """By how much more than e^distance times as likely some set of answers is."""
+    return sum(max(0.0, p - math.exp(distance) * second.get(key, 0.0)) for key, p in first.items())
+
+
 @pytest.mark.long
 def test_neighbours_are_told_apart_by_the_promise_and_delta_alone():
     """Exact hockey-sticks between tables that differ in one person's three rows, over what they may report together."""
     mechanism = mechanism_of(PRESENCE, "pure", ROWS)
     spend, scale = Fraction(3), 1.0  # noise of scale 1 on each row
-    threshold, reach = mechanism.threshold(spend), 40
-    others = {"home": 4}
-
-    def law(own):
-        each = []
-        for key in ("home", "x", "y"):
-            count = others.get(key, 0) + own.get(key, 0)
-            if not count:
-                each.append({None: 1.0})
-                continue
-            values = range(threshold, threshold + reach)
-            law = {value: tail(scale, value - count) - tail(scale, value + 1 - count) for value in values}
-            law[None] = 1 - tail(scale, threshold - count)
-            law["beyond"] = tail(scale, threshold + reach - count)
-            each.append(law)
-        return {key: math.prod(own[k] for own, k in zip(each, key, strict=True)) for key in itertools.product(*each)}
-
     tables = [{}, {"x": 3}, {"x": 2, "y": 1}, {"home": 1, "x": 2}, {"home": 3}, {"y": 3}]
-    laws, worst = [law(own) for own in tables], 0.0
+    laws, worst = [law_of(own, mechanism.threshold(spend), scale) for own in tables], 0.0
     for (one, first), (other, second) in itertools.permutations(zip(tables, laws, strict=True), 2):
         moved = sum(abs(one.get(key, 0) - other.get(key, 0)) for key in ("home", "x", "y"))
-        stick = sum(max(0.0, p - math.exp(moved / scale) * second.get(key, 0.0)) for key, p in first.items())
-        worst = max(worst, stick)
+        worst = max(worst, stick(first, second, moved / scale))
     assert 1e-5 < worst <= 1e-4  # not only below: the threshold wastes little
+
+
+@pytest.mark.parametrize("spend", [Fraction(1), Fraction(1, 2)])
+def test_a_record_that_moves_between_a_shared_key_and_an_own_one_is_told_apart_by_delta_alone(spend):
+    """Exact hockey-sticks at the distance that the policy states for the change; a threshold of one less shows more."""
+    mechanism = mechanism_of(CHANGE)
+    threshold, scale = mechanism.threshold(spend), float(1 / spend)  # ε = 2 between any two keys: 2/ε
+    tables = [{"home": 1}, {"x": 1}, {"y": 1}]
+
+    def worst(theta):
+        laws = [law_of(own, theta, scale) for own in tables]
+        return max(stick(one, other, 2 * float(spend)) for one, other in itertools.permutations(laws, 2))
+
+    assert 1e-5 < worst(threshold) <= 1e-4 < worst(threshold - 1)
 
 
 def rows_of(*groups):
