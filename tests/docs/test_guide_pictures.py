@@ -23,6 +23,12 @@ def test_every_picture_is_shown_somewhere_and_says_in_words_what_it_shows():
     assert min(len(said.split()) for said in shown.values()) >= 5
 
 
+def test_every_guide_has_a_picture():
+    """Drawn by a script, or by the page itself as the site is made."""
+    without = {page.name for page in GUIDE.glob("*.md") if not SHOWN.search(page.read_text(encoding="utf-8"))}
+    assert not without
+
+
 def test_every_picture_of_every_page_says_in_words_what_it_shows():
     """In Markdown, in directives, and in the page that the site begins with."""
     alike = {page: [*SHOWN.findall(page.read_text(encoding="utf-8"))] for page in (ROOT / "docs").rglob("*.md")}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import runpy
 import sys
 import tempfile
 from pathlib import Path
@@ -30,8 +32,10 @@ def draw(folder: Path) -> list[Path]:
         dx.report.save(dx.load_policy(POLICIES / name / "policy.yaml"), folder / f"{name}.svg", attribute, width=WIDTH)
         for name, attribute in GALLERY.items()
     ]
+    others = (runpy.run_path(str(HERE / name))["draw"](folder) for name in ("steps.py", "figures.py"))
     return [
         *gallery,
+        *itertools.chain.from_iterable(others),
         dx.report.save(stays, folder / "pairs-of-diagnoses.svg", "diagnosis", width=WIDTH),
         dx.report.save(stays, folder / "right-guesses.svg"),
         dx.report.save(districts, folder / "districts.svg", "district", width=WIDTH),
