@@ -37,7 +37,7 @@ from dxgeom.policy.source.fields import Epsilon, Positive, whole_from_1
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import Language, PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping as TreeMapping
-from dxgeom.policy.source.yaml_tree import as_data, read_tree
+from dxgeom.policy.source.yaml_tree import as_data, read_language
 from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact
@@ -110,7 +110,7 @@ def load_policy_of_secrets(path: str | os.PathLike[str]) -> Policy | DataSetPoli
     """
     text = _POLICIES.read(path)
     mistakes = Mistakes(text)
-    root = read_tree(mistakes)
+    root = read_language(mistakes, "policy")
     own = isinstance(root, TreeMapping) and any(root.entry(kind) is not None for kind in _KINDS)
     return _policy_of(text) if own else load_policy(path)
 
@@ -122,7 +122,7 @@ def data_set_policy_from_dict(data: Mapping[str, Any], *, file: str = "policy") 
 
 def _policy_of(text: PolicyText) -> DataSetPolicy:
     mistakes = Mistakes(text)
-    root = read_tree(mistakes)
+    root = read_language(mistakes, "policy")
     made = None
     if isinstance(root, TreeMapping):
         try:

@@ -24,7 +24,7 @@ from dxgeom.policy.source.yaml_tree import (
     kind_of,
     node_at,
     note_no_mapping,
-    read_tree,
+    read_language,
     span_at,
 )
 from dxgeom.policy.syntax.schema import DIALECT
@@ -146,7 +146,7 @@ def task_schema() -> dict[str, Any]:
 
 def _task_of(text: PolicyText) -> SecretTask:
     mistakes = Mistakes(text)
-    root = read_tree(mistakes, _BEGIN)
+    root = read_language(mistakes, "task", _BEGIN)
     task = None if root is None else _checked(root, mistakes)
     if task is None or mistakes:
         raise QueryError(mistakes.all)

@@ -10,7 +10,6 @@ from typing import Final, Literal, NamedTuple, final
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
@@ -131,6 +130,8 @@ class TriangularNormals(NormalsOfTables):
         column is off by ‖L⁻¹‖·‖E_t‖ at most; and as L⁻¹ = (Y − L⁻¹·E)·M⁻¹, with ‖M⁻¹‖ ≤ 2, ‖L⁻¹‖ is at most
         2·‖Y‖_F/(1 − 2·‖E‖_F). Raises: TooLarge where float64 does not tell it.
         """
+        from scipy.linalg import solve_triangular  # slow to load, and most plans have no such noise
+
         own, size = self.factor, self.dimension
         near, left = np.zeros((size, size)), np.zeros(size)
         for start in range(0, size, _COLUMNS):

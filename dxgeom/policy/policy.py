@@ -24,7 +24,7 @@ from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.resolve.time import PolicyTime, time_of
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import MAX_BYTES, Folder, Language, PolicyText
-from dxgeom.policy.source.yaml_tree import from_one_line, in_one_line, read_tree
+from dxgeom.policy.source.yaml_tree import from_one_line, in_one_line, read_language
 from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import write_policy
 from dxgeom.privacy.measures import Privacy
@@ -345,7 +345,7 @@ def parse_policy(
 def _policy_of(text: PolicyText) -> Policy:
     """The phases in their order; each takes what the one before it made, so another order does not type-check."""
     mistakes = Mistakes(text)
-    tree = read_tree(mistakes)
+    tree = read_language(mistakes, "policy")
     syntax = None if tree is None else read_syntax(tree, mistakes)
     resolved = None if syntax is None else resolve(syntax, mistakes)
     if resolved is None or mistakes:

@@ -12,7 +12,7 @@ from dxgeom.errors import QueryError
 from dxgeom.policy.policy import Policy
 from dxgeom.policy.source.mistakes import Mistakes
 from dxgeom.policy.source.text import Folder, Language, PolicyText
-from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, is_policy, note_no_mapping, read_tree
+from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence, is_policy, note_no_mapping, read_language
 from dxgeom.policy.syntax.writing import text_of_data
 from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.entries import QueryReader
@@ -105,7 +105,7 @@ def _read_all(
     mistakes: Mistakes, universe: Universe, records: int | None
 ) -> tuple[str, tuple[Node, ...], int | None, StatedBody | None]:
     """The key of a text's list, its entries, the number of records, where that is public, and the body beside them."""
-    root = read_tree(mistakes, _BEGIN)
+    root = read_language(mistakes, "queries", _BEGIN)
     key, entries = _entries(root, mistakes) if root is not None else ("queries", ())
     if universe.absent is None:
         return key, entries, _records(root, records, mistakes), body_beside(root, mistakes)

@@ -288,15 +288,24 @@ def _header(
         number, row = fitting[titles]
         fitting = fitting[titles:]
         if looks_like_data(row[: width - empty], [cells for _, cells in fitting[1:]]):
-            raise FormDoubt(
-                "header",
-                f"Line {number} of '{path}' may be data: it does not look like names of columns.",
-                [("no line names the columns", "--header none --names …"), ("it names them", f"--header {number}")],
-                width,
-            )
+            why, names_them = "it does not look like names of columns", "it names them"
+            if (alike := _first_alike(row[: width - empty])) is not None:
+                why = "its cells {} and {} are alike, and names of columns differ".format(*alike)
+                names_them = "it names them, and one of the two is renamed in the table"
+            ways = [("no line names the columns", "--header none --names …"), (names_them, f"--header {number}")]
+            raise FormDoubt("header", f"Line {number} of '{path}' may be data: {why}.", ways, width)
     if not plain:
         raise encoding_doubt(path)
     return number, tuple(row)
+
+
+def _first_alike(cells: list[str]) -> tuple[int, int] | None:
+    """The places, from 1, of the first cell that says what one before it says, and of that one; never what they say."""
+    known: dict[str, int] = {}
+    for place, cell in enumerate(map(str.strip, cells), 1):
+        if cell and (before := known.setdefault(cell, place)) < place:
+            return before, place
+    return None
 
 
 def header_of_rows(

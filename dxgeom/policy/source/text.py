@@ -21,7 +21,11 @@ from dxgeom.universe.wording import not_there, other_encoding
 MAX_BYTES = 1 << 20
 """A policy is written by a person; a megabyte of it is a mistake or an attack."""
 _LONGEST_SHOWN_LINE = 200
-_OWN = ("", ".yaml", ".yml", ".json")
+_YAML = (".yaml", ".yml")
+_OWN = ("", *_YAML, ".json")
+_OWN_KEYS = ("policy", "universe", "rules", "queries", "tasks", "answer", "graphs", "database")
+_BEGINS_WITH_ONE = re.compile(rf"""^[\s{{]*["']?({"|".join(_OWN_KEYS)})["']?\s*:""", re.MULTILINE)
+_ONE_WORD = re.compile(r"\s*\S*\s*")
 
 
 @final
@@ -77,7 +81,14 @@ class PolicyText:
     @property
     def may_be_data(self) -> bool:
         """Whether the file is called like no policy: nothing of a table is shown that was named in its place."""
-        return PurePath(self.file).suffix.lower() not in _OWN
+        return PurePath(self.file).suffix.lower() not in _OWN or self.has_no_key
+
+    @cached_property
+    def has_no_key(self) -> bool:
+        """Whether a file that is not called YAML has no line that begins with a key of ours: it may be a table."""
+        if self.folder is None or PurePath(self.file).suffix.lower() in _YAML or _ONE_WORD.fullmatch(self.content):
+            return False
+        return _BEGINS_WITH_ONE.search(self.content) is None
 
     def line_text(self, line: int) -> str:
         """The text of a line, for showing under a message; empty when it is too long to help, or may be data."""

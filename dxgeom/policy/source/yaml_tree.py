@@ -145,6 +145,14 @@ def read_tree(mistakes: Mistakes, begin: str = "begin with 'policy: a name'") ->
     return None
 
 
+def read_language(mistakes: Mistakes, language: str, begin: str = "begin with 'policy: a name'") -> Node | None:
+    """``read_tree``, of a file of this ``language``; of one without a key of ours nothing is shown: it may be data."""
+    if not mistakes.text.has_no_key:
+        return read_tree(mistakes, begin)
+    mistakes.add("DX108", Span(0, 0), f"{_mapping(language)}, found what looks like a table of data", _ORDER)
+    return None
+
+
 def _note_not_yaml(error: MarkedYAMLError, mistakes: Mistakes) -> None:
     """At the place where the reader gave up; of a line that was to be a key, at this line and not at the next."""
     problem = str(error.problem or error.context or "it cannot be read").strip().splitlines()[0]
@@ -382,7 +390,7 @@ _QUERIES: Final = ("queries",)
 
 def note_no_mapping(root: Node, language: str, advice: str, mistakes: Mistakes) -> None:
     """Note that a text is no mapping, as one of this ``language`` is; nothing is shown of what may be data."""
-    what = f"a {language} file is a mapping" if language == "queries" else f"a {language} is a mapping"
+    what = _mapping(language)
     text = root.text if isinstance(root, Scalar) else ""
     if _FILE_NAME.fullmatch(text):
         advice = f"this is the name of a file, which dx.load_{language} reads"
@@ -390,6 +398,10 @@ def note_no_mapping(root: Node, language: str, advice: str, mistakes: Mistakes) 
         mistakes.add("DX108", root.span, f"{what}, found what looks like a table of data", _ORDER)
         return
     mistakes.add("DX108", root.span, f"{what}, found {kind_of(root)}", advice)
+
+
+def _mapping(language: str) -> str:
+    return f"a {language} file is a mapping" if language == "queries" else f"a {language} is a mapping"
 
 
 def is_queries(root: Mapping, mistakes: Mistakes) -> bool:

@@ -163,6 +163,13 @@ def test_a_header_that_looks_like_data_is_asked_about_and_never_shown(case):
     assert "names: [who, what, sex]" in drafted("t.csv", "--names", "who, what, sex")
 
 
+def test_two_columns_of_one_name_are_told_by_their_places():
+    written("t.csv", "who§age§age", lambda k: f"x{k}§{k}§{k + 1}")
+    result = run("t.csv")
+    assert result.exit_code == 2 and "age" not in result.output
+    assert "its cells 2 and 3 are alike" in result.stderr and "one of the two is renamed in the table" in result.stderr
+
+
 def test_words_only_may_be_names_or_data():
     written("t.csv", "Anna§Bonn§Grau", lambda k: f"{('Bert', 'Carl', 'Dora')[k % 3]}§{('Ulm', 'Hamburg')[k % 2]}§Blau")
     assert run("t.csv").exit_code == 2
