@@ -167,4 +167,4 @@ define this_project
 endef
 
 clean:
-	rm -rf .venv .venv-313 .venv-diffprivlib .venv-docs .venv-peers .venv-services .venv-wheel demo-output docs-output docs/reference/rooms dist
+	rm -rf .venv .venv-313 .venv-diffprivlib .venv-docs .venv-peers .venv-services .venv-wheel demo-output docs-output docs/reference/rooms docs/reference/names dist

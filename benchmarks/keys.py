@@ -1,11 +1,16 @@
 """Counts of very many keys: time and memory of a draw, by the number of keys and of rows.
 
-    python benchmarks/keys.py [--picture PATH]
+    python benchmarks/keys.py [--picture PATH] [--open] [--table]
 
 Each line says how many keys there are, how many have records, the threshold, how many keys were reported, the seconds
 that the process worked to draw them, reading left out, in seconds of a core that adds ten million numbers in .48 s, and
 the most memory. ``day`` is a simulated day: 625,000 pages in 200 countries, a million devices with ten rows each, of
 which all count, with numbers of their own for countries, and a threshold of 90. Rows are made up by their keys.
+
+``--open``: keys that nobody listed, beside OpenDP's ``make_laplace_threshold`` at the same ε = 1 for a person of m rows
+and the same δ. Each line says both thresholds (of OpenDP the least whose own map states δ at most); how many of 20,000
+shared keys are reported, in the mean; and of 200,000 people who have a key alone, of all their m rows, the part whose
+key is reported, beside δ. ``--table``: a whole table of two million cells in one go.
 """
 
 from __future__ import annotations
@@ -78,6 +83,86 @@ def day_of_devices() -> tuple[Any, KeyTable]:
     return part, table(part.question.count, 10_000_000)
 
 
+def open_part(rows: int, delta: Fraction) -> Any:
+    """The plan of keys that nobody listed, where a person has so many rows."""
+    people = "one row each" if rows == 1 else {"column": "who", "count": "rows", "at_most": rows, "order": "at"}
+    said = {"policy": "open", "universe": {"attributes": {"word": {"open": "text"}}}, "unconnected": "allow"}
+    rules = [{"presence": True, "epsilon": 1}]
+    policy = dx.Policy.from_dict({**said, "rules": rules, "people": people, "budget": 9, "delta": "0.5"})
+    tasks = dx.queries_from_dict({"tasks": [{"keys": "word", "delta": f"{float(delta):.0e}"}]}, policy)
+    (part,) = dx.plan(policy.compile(), tasks).parts
+    return part
+
+
+def theirs(rows: int, delta: Fraction) -> tuple[int, Any]:
+    """The least threshold at which OpenDP's map of its own measurement states (1, δ), and that measurement."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="i64"))
+    metric = dp.l01inf_distance(dp.absolute_distance(T="i64"))
+
+    def measurement(threshold: int) -> Any:
+        return dp.m.make_laplace_threshold(domain, metric, scale=float(rows), threshold=threshold)
+
+    def keeps(threshold: int) -> bool:
+        epsilon, chance = measurement(threshold).map((rows, rows, rows))
+        return bool(epsilon <= 1 and Fraction(chance) <= delta)
+
+    # Below the rows of a person its map has no answer.
+    low, high = rows, 1000
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return high, measurement(high)
+
+
+def beside_opendp(draws: int = 3) -> None:
+    """Partition selection at equal budget."""
+    generator, shared, alone = np.random.default_rng(3), 20_000, 200_000
+    counts = np.minimum(generator.zipf(1.4, shared) + 9, 10**6).astype(np.int64)
+    for rows in (1, 3, 5):
+        for delta in (Fraction(1, 10**8), Fraction(1, 10**4)):
+            own, (threshold, measurement) = open_part(rows, delta).mechanism, theirs(rows, delta)
+            each = np.concatenate([counts, np.full(alone, rows, np.int64)])
+            words = tuple(f"k{number:06}" for number in range(len(each)))
+            data = KeyTable(np.arange(len(each)), each, int(each.sum()), words=words)
+            table = dict(zip(words, each.tolist(), strict=True))
+            told = np.zeros((2, 2))
+            for _ in range(draws):
+                ours = own.draw(data, Fraction(1), SystemRandomness()).words
+                for place, found in enumerate((ours, measurement(table))):
+                    many = sum(word < words[shared] for word in found)
+                    told[place] += np.array([many, len(found) - many]) / draws
+            print(
+                f"{rows} rows, delta {float(delta):.0e}: from {own.threshold(Fraction(1))} (OpenDP {threshold}); "
+                f"shared keys {told[0, 0]:,.0f} ({told[1, 0]:,.0f}); own keys per person {told[0, 1] / alone:.1e} "
+                f"({told[1, 1] / alone:.1e})",
+                flush=True,
+            )
+
+
+def whole_table(unit: float) -> None:
+    """Two million cells, each with noise and all of them answered."""
+    attributes = {"page": {"range": [0, 9999], "step": 1}, "country": {"range": [0, 199], "step": 1}}
+    said = {"policy": "cells", "universe": {"attributes": attributes}, "unconnected": "allow"}
+    policy = dx.Policy.from_dict({**said, "rules": [{"presence": True, "epsilon": 1}], "budget": 9})
+    queries = dx.queries_from_dict({"queries": [{"marginal": ["page", "country"]}]}, policy)
+    generator = np.random.default_rng(5)
+    rows = {"page": generator.integers(0, 10_000, 10**6), "country": generator.integers(0, 200, 10**6)}
+    begun = time.process_time()
+    plan = dx.plan(policy.compile(), queries)
+    planned = time.process_time()
+    release = plan.release(rows, ledger=":memory:", spend=1)
+    drawn = time.process_time()
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(
+        f"table of {len(release.exact_values):,} cells, 1,000,000 rows: plan {(planned - begun) * unit:.2f} s, release "
+        f"{(drawn - planned) * unit:.2f} s, {most:.2f} GB",
+        flush=True,
+    )
+
+
 def draw_picture(path: Path) -> None:
     """How many empty keys are expected, and from where keys are reported, by the threshold."""
     import matplotlib as mpl
@@ -106,11 +191,19 @@ def draw_picture(path: Path) -> None:
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--picture", type=Path)
+    words.add_argument("--open", action="store_true")
+    words.add_argument("--table", action="store_true")
     said = words.parse_args()
     if said.picture:
         draw_picture(said.picture)
         return
+    if said.open:
+        beside_opendp()
+        return
     unit = slow_seconds()
+    if said.table:
+        whole_table(unit)
+        return
     presence: list[dict[str, Any]] = [{"presence": True, "epsilon": 1}]
     for name, size, privacy in (("pure", 9999, presence), ("pure", 499, presence)):
         side = {"range": [0, size], "step": 1}

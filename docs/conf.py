@@ -3,11 +3,22 @@
 import sys
 from pathlib import Path
 
+import dxgeom
+
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "dxgeom"
 project_copyright = "the dxgeom founders"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "commands", "glossary", "languages", "rooms"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "commands",
+    "glossary",
+    "landing",
+    "languages",
+    "rooms",
+]
 root_doc = "docs/index"
 # Where the site begins, beside the folder of pages; its own text, as no page lies there.
 templates_path = ["site"]
@@ -16,7 +27,9 @@ include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**", "
 # What a journal compiles; the site has the page made of it.
 exclude_patterns = ["papers/dxgeom/paper.md"]
 html_theme = "furo"
-html_title = "dxgeom"
+release = dxgeom.__version__
+html_title = f"dxgeom {release}"
+html_css_files, html_js_files = ["site.css"], [("copy.js", {"defer": "defer"})]
 html_show_sphinx = False
 html_copy_source = False
 # Headings of three levels can be linked to, as they can where the repository is shown.
@@ -27,7 +40,7 @@ suppress_warnings = ["misc.highlighting_failure"]
 nitpicky = True
 
 # Formulas are shown by a file of this site, not of another: make puts it into the environment.
-html_static_path = [str(Path(sys.prefix) / "share" / "mathjax" / "tex-svg.js")]
+html_static_path = ["site/static", str(Path(sys.prefix) / "share" / "mathjax" / "tex-svg.js")]
 mathjax_path = "tex-svg.js"
 
 # Notebooks are run anew, each in a folder of its own; one that fails is a failure of the site.

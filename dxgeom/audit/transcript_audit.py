@@ -18,7 +18,7 @@ import numpy as np
 
 from dxgeom.arguments import require
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.synthetic.adaptive import FIRST, LITTLE, SELECTING, AdaptiveMechanism
+from dxgeom.mechanisms.synthetic.adaptive import ENDING, FIRST, LITTLE, SELECTING, AdaptiveMechanism
 from dxgeom.mechanisms.synthetic.adaptive_answer import AdaptiveStep, AdaptiveTables
 from dxgeom.mechanisms.synthetic.on_histograms import AdaptiveOnHistogram
 from dxgeom.mechanisms.synthetic.table_model import Axes
@@ -158,7 +158,9 @@ def _parts(
     for limit, one in whole.items():
         left = account.left(limit) - one * own.bars / (1 - own.bars)
         if left >= one * LITTLE:
-            found[limit] = left if last or left < 2 * part * one else part * one
+            half = left < 2 * part * one and own.ending == ENDING
+            ends = last or left < (part if half else 2 * part) * one
+            found[limit] = left if ends else left / 2 if half else part * one
     return found
 
 

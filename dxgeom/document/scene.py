@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, final
 
@@ -102,7 +102,8 @@ class Scale:
 class Scene:
     """A picture. ``alt``: its kind, extremes and finding in words; ``equal``: both axes have one scale.
 
-    ``names``: how many pixels the words left of the upward axis take.
+    ``names``: how many pixels the words left of the upward axis take; ``within``: the same picture laid out anew for so
+    many pixels across, where squeezing it would move boxes onto words.
     """
 
     alt: str
@@ -114,6 +115,7 @@ class Scene:
     equal: bool = False
     names: int = 44
     framed: bool = True
+    within: Callable[[float], Scene] | None = field(default=None, compare=False, repr=False)
 
 
 def round_steps(low: float, high: float, most: int = 6) -> tuple[float, ...]:

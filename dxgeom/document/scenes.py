@@ -219,18 +219,21 @@ _HIGH: Final = 24
 _WIDEST: Final = 860
 
 
-def heat_map(name: str, labels: Sequence[str], distances: NDArray[np.float64], *, narrow: bool = False) -> Scene:
+def heat_map(
+    name: str, labels: Sequence[str], distances: NDArray[np.float64], *, narrow: bool = False, most: float = 0
+) -> Scene:
     """The pairs of at most 20 values in their order, with the odds ``distances`` (n, n) allow as figures.
 
     Below it stands what the colours mean. Where there is no room for figures, only the colours are shown.
-    Args: ``distances``: already times the budget.
+    Args: ``distances``: already times the budget; ``narrow``: names stand at one side, on a telephone; ``most``: pixels
+    across, where they are few.
     """
-    size = len(labels)
+    size, most = len(labels), most or (NARROW if narrow else _WIDEST)
     figures = [[odds_figure(float(distances[row, column])) for column in range(row)] for row in range(size)]
     names = [cut(label, 14) for label in labels]
     longest = max(len(each) for each in names)
     aside = 7.4 * longest + 14
-    room = (NARROW if narrow else _WIDEST) - aside * (1 if narrow else 2)
+    room = most - aside * (1 if narrow else 2)
     needed = max(30.0, 7.4 * max(len(each) for row in figures for each in row) + 8)
     wide = min(needed, room / size)
     written = wide == needed
@@ -247,7 +250,7 @@ def heat_map(name: str, labels: Sequence[str], distances: NDArray[np.float64], *
             marks.append(Label((row + 5 / wide, at), names[row], "start", look="muted"))
     pairs = distances[np.triu_indices(size, 1)]
     key, lines, key_wide = _key_of_bands(
-        {band_of(float(each)).look for each in pairs}, -aside / wide, wide, narrow=narrow
+        {band_of(float(each)).look for each in pairs}, -aside / wide, wide, most if narrow else min(most, 480)
     )
     width = max(aside + size * wide + (8 if narrow else aside), key_wide + 8)
     alt = (
@@ -256,19 +259,25 @@ def heat_map(name: str, labels: Sequence[str], distances: NDArray[np.float64], *
     )
     across, up = Scale(-aside / wide, (width - aside) / wide), Scale(-lines - 0.4, size)
     height = round((size + lines + 0.4) * _HIGH) + 8
-    return Scene(alt, across, up, (*marks, *key), math.ceil(width) + 8, height, framed=False)
+
+    def within(pixels: float) -> Scene:
+        few = max(pixels, NARROW)
+        return heat_map(name, labels, distances, narrow=few < 2 * aside + size * needed, most=min(few, _WIDEST))
+
+    marks += key
+    return Scene(alt, across, up, tuple(marks), math.ceil(width) + 8, height, framed=False, within=within)
 
 
-def _key_of_bands(found: set[str], left: float, wide: float, *, narrow: bool) -> tuple[list[Mark], int, float]:
+def _key_of_bands(found: set[str], left: float, wide: float, room: float) -> tuple[list[Mark], int, float]:
     """A box of each band's colour that occurs with its odds, in lines below a heat map; how many lines, how wide."""
     marks: list[Mark] = []
-    x, line, most, room = 0.0, 1, 0.0, NARROW if narrow else _WIDEST
+    x, line, most = 0.0, 1, 0.0
     for one in BANDS:
         if one.look not in found:
             continue
         words = f"{one.words}: up to {amount(one.most)}" if math.isfinite(one.most) else one.words
         taken = 26 + 6.9 * len(words) + 14
-        if x and x + taken > (room if narrow else 480):
+        if x and x + taken > room:
             x, line = 0.0, line + 1
         at, start = -line + 0.1, left + x / wide
         look: Look = one.look  # type: ignore[assignment]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Final, final
@@ -122,6 +123,15 @@ class AdaptiveKind(RecordsKind, QuestionKind[AdaptiveTask]):
         made = adaptive_tables(how.metric, question.workload, rounds=question.rounds, bars=question.bars, cells=cells)
         return Plan(self, how.metric, question, AdaptiveOnHistogram(made), how.wish.records, decided=made)
 
+    def earlier(self, question: AdaptiveTask, how: Planning) -> Iterator[Plan]:
+        """Until 0.2.1 one round took all that was less than two parts."""
+        from dxgeom.mechanisms.synthetic.adaptive import EARLIER_ENDING
+        from dxgeom.mechanisms.synthetic.on_histograms import AdaptiveOnHistogram
+
+        plan = self.part(question, how)
+        before = replace(plan.decided, ending=EARLIER_ENDING)
+        yield replace(plan, mechanism=AdaptiveOnHistogram(before), decided=before)
+
     def queries(self, plan: Plan) -> MarginalQueries:
         workload: MarginalQueries = plan.question.workload
         return workload
@@ -187,7 +197,8 @@ class AdaptiveKind(RecordsKind, QuestionKind[AdaptiveTask]):
         }
 
     def picked_by(self, plan: Plan) -> str:
-        return str(plan.decided.law)
+        own: AdaptiveMechanism = plan.decided
+        return f"{own.law}, {own.ending} rounds at the end" if own.ending > 1 else str(own.law)
 
     def kept_columns(self, shown: Mapping[str, Any], kept: Any, universe: Universe) -> dict[str, list[Any]]:
         from dxgeom.mechanisms.synthetic.adaptive_answer import kept_model

@@ -157,6 +157,8 @@ def _scene_of(thing: object, about: tuple[str, ...]) -> Scene:
 
 _SIZES: Final = ((4.0, 40.0), (0.5, 50.0))
 """Points of words, and inches, that make sense."""
+_POINTS_OF_SCENES: Final = 12.0
+"""Of words in a scene's own pixels."""
 
 
 def save(
@@ -192,6 +194,8 @@ def save(
     if wrong:
         raise UnsupportedCombination(f"a picture needs {'; '.join(wrong)}: '{place.name}' is not written")
     scene = _scene_of(thing, about)
+    if width and scene.within is not None:
+        scene = scene.within(width * DOTS_PER_INCH * _POINTS_OF_SCENES / font_size)
     shape = scene.height / scene.width
     across = width or (height / shape if height else scene.width / DOTS_PER_INCH)
     try:

@@ -397,12 +397,17 @@ def test_the_contents_list_every_page():
     assert pages - papers <= linked | {contents}
 
 
-def test_the_first_page_of_the_site_leads_to_pages():
+def test_the_first_page_of_the_site_leads_to_pages_and_shows_pictures_that_are_there():
     """It is a template and no page, so that no builder follows its links."""
     text = (ROOT / "docs" / "site" / "landing.html").read_text(encoding="utf-8")
     targets = re.findall(r"pathto\('([^']+)'\)", text)
-    assert len(targets) == text.count("<a ")
+    files = re.findall(r"pathto\('([^']+)', 1\)", text)
+    assert len(targets) + len(files) == len(re.findall(r"<(?:a|img|iframe) ", text))
     assert all((ROOT / f"{target}.md").is_file() for target in targets)
+    pictures = {file.removeprefix("_images/") for file in files if file.startswith("_images/")}
+    assert pictures and all((GUIDE / "pictures" / picture).is_file() for picture in pictures)
+    written = (ROOT / "docs" / "extensions" / "landing.py").read_text(encoding="utf-8")
+    assert all(f'"{file}"' in written for file in files if not file.startswith("_images/"))
 
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"

@@ -23,6 +23,22 @@ def test_every_picture_is_shown_somewhere_and_says_in_words_what_it_shows():
     assert min(len(said.split()) for said in shown.values()) >= 5
 
 
+def test_every_picture_of_every_page_says_in_words_what_it_shows():
+    """In Markdown, in directives, and in the page that the site begins with."""
+    alike = {page: [*SHOWN.findall(page.read_text(encoding="utf-8"))] for page in (ROOT / "docs").rglob("*.md")}
+    alike |= {
+        page: SHOWN.findall(page.read_text(encoding="utf-8")) for page in (ROOT / "README.md", *ROOT.glob("p*/**/*.md"))
+    }
+    wordless = {
+        f"{page.name}: {path}" for page, found in alike.items() for said, path in found if len(said.split()) < 5
+    }
+    assert not wordless
+    for page in [*alike, ROOT / "docs" / "site" / "landing.html"]:
+        text = page.read_text(encoding="utf-8")
+        assert all(re.search(r'alt="(\S+ ){4}', tag) for tag in re.findall(r"<img\b[^>]*>", text)), page
+        assert not re.search(r"```{(?:image|figure)}(?!(?:(?!```).)*:alt:)", text, re.DOTALL), page
+
+
 @pytest.mark.long
 def test_pictures_are_those_of_today(tmp_path):
     drawn = runpy.run_path(str(PICTURES / "draw.py"))["draw"](tmp_path)

@@ -27,6 +27,7 @@ TABLES = {
     "pings": ("pings.csv.gz", None, 2_000),
     "poll": ("voters.csv", "voters", None),
     "school": ("pupils.csv", "pupils", None),
+    "searches": ("searches.csv", None, None),
     "shelter": ("people.csv", None, None),
     "smart-meters": ("readings.csv", None, 300),
     "tenants": ("tenants.csv", None, 220),

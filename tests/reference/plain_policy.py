@@ -88,6 +88,8 @@ def _written(name: str, written: Any, folder: Path) -> PlainAttribute:
         listed = listed if isinstance(listed, tuple) else tuple((folder / listed.file).read_text().split("\n")[:-1])
         more = () if written.unlisted in (None, *listed) else (written.unlisted,)
         return PlainAttribute(name, "", (*listed, *more), None, "")
+    if kind == "OpenSyntax":  # texts that nobody listed: two stand for any two
+        return PlainAttribute(name, "", ("(any text)", "(any other text)"), None, "")
     if kind == "RangeSyntax":
         low, high = written.range
         places = [low + k * written.step for k in range(int((high - low) / written.step) + 1)]

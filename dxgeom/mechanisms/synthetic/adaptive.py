@@ -53,6 +53,10 @@ FIRST: Final = Fraction(9, 160)
 SELECTING: Final = Fraction(1, 10)
 """The part of a round that selects."""
 ROUNDS_PER_ATTRIBUTE: Final = 16
+ENDING: Final = 2
+"""So many rounds share what is less than two parts: one table that had all of it left others unmeasured."""
+EARLIER_ENDING: Final = 1
+"""In plans of versions before."""
 LITTLE: Final = Fraction(1, 2**20)
 """Of less than this part of a limit nothing more is measured."""
 MOST_ROUNDS: Final = 10_000
@@ -96,9 +100,10 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
     cell, and the model fitted to all that was measured. w_r: how many attributes of a table that was asked for it has,
     times that table's importance, summed over these. A round's part of each limit is a public fraction, four times as
     large after one by which the model moved no more than noise would have it; where less than two such parts are left
-    of a limit, or in the last round, all of it is taken. Of ``bars`` > 0 that part of every limit measures all tables
-    once more, afresh, for the bars; the model does not see it. Where there are more than ten million possible cells,
-    the model is one of cliques, and only such tables are selected as keep these within ``cells``.
+    of a limit, ``ending`` rounds share it evenly, and the last round takes all. Of ``bars`` > 0 that part of every
+    limit measures all tables once more, afresh, for the bars; the model does not see it. Where there are more than ten
+    million possible cells, the model is one of cliques, and only such tables are selected as keep these within
+    ``cells``.
 
     Guarantee: replacing record i by j changes the odds of any transcript by at most e^(spend·d(i, j)); under
     concentrated privacy D_α is at most α·(spend·d)²/2. Each attribute has its own exact budget, and records that come
@@ -116,6 +121,7 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
     rounds: int | None
     bars: Fraction
     cells_in_cliques: int = CELLS
+    ending: int = ENDING
 
     def __post_init__(self) -> None:
         seal(self)
@@ -126,6 +132,9 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         require_own_records(self.metric, self.queries.universe)
         self.require_no_number()
         require(self.cells_in_cliques, int, "cells", "give a whole number")
+        require(self.ending, int, "ending", f"give {EARLIER_ENDING} or {ENDING}")
+        if self.ending not in (EARLIER_ENDING, ENDING):
+            raise UnsupportedCombination(f"'ending' is {EARLIER_ENDING} or {ENDING}, found {self.ending}")
         self._require_room()
         if not 0 <= self.bars < 1:
             raise UnsupportedCombination(f"'bars' is a part of the budget, at least 0 and below 1, found {self.bars}")
@@ -161,10 +170,9 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
     def fingerprint(self) -> str:
         asked = (self.metric.fingerprint, self.queries.fingerprint, self.rounds, self.bars)
         if self.in_cliques:
-            return canonical_digest(
-                "tables that follow the data, in cliques, 1", self.name, *asked, self.cells_in_cliques
-            )
-        return canonical_digest("tables that follow the data, 1", self.name, *asked)
+            words = f"tables that follow the data, in cliques, {self.ending}"
+            return canonical_digest(words, self.name, *asked, self.cells_in_cliques)
+        return canonical_digest(f"tables that follow the data, {self.ending}", self.name, *asked)
 
     @cached_property
     def bounds(self) -> DistanceBounds:
@@ -252,6 +260,12 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
             return Fraction(1, ROUNDS_PER_ATTRIBUTE * len(self.queries.sizes))
         return (1 - FIRST) / self.rounds
 
+    def taken(self, left: Fraction, part: Fraction, *, last: bool) -> Fraction:
+        """Of what is left of a limit, what a round may take that is to have a part of this size."""
+        if last or left < part:
+            return left
+        return left / self.ending if left < 2 * part else part
+
     def cells(self, axes: Axes) -> int:
         """Of a table."""
         return math.prod(self.queries.sizes[axis] for axis in axes)
@@ -267,7 +281,7 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         and selects at the full price, and of what a fresh table has.
         """
         alone = sum(len(one) == 1 for one in self.candidates)
-        rounds = [FIRST / alone, (1 - SELECTING) * min(LITTLE, self.first_part)]
+        rounds = [FIRST / alone, (1 - SELECTING) * min(LITTLE, self.first_part / self.ending)]
         fresh = [self.bars / len(self.queries.attribute_sets)] if self.bars else []
         least = min(*(part * (1 - self.bars) for part in rounds), *fresh)
         return {limit: one * least for limit, one in self.whole(spend).items()}
@@ -429,7 +443,7 @@ class _Rounds:
         for limit, whole in self._whole.items():
             left = self._account.left(limit) - self._reserved[limit]
             if left >= whole * LITTLE:
-                found[limit] = left if last or left < 2 * part * whole else part * whole
+                found[limit] = self._of.taken(left, part * whole, last=last)
         return found
 
     def _round(self, parts: Costs) -> bool:

@@ -24,8 +24,10 @@ from dxgeom.mechanisms.synthetic.table_model import spread_evenly
 from dxgeom.numeric.json_text import compact_json
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.plan_files import differences, release_schema
+from dxgeom.planner.kind import Planning
 from dxgeom.planner.releases.stored_form import stored_bytes
 from dxgeom.planner.tasks import adaptive_answers
+from dxgeom.planner.wish import Wish
 from dxgeom.queries.schema import queries_schema
 from dxgeom.universe.reading.record_tables import SYNTHETIC
 
@@ -93,6 +95,15 @@ def test_its_words_are_in_the_schema_and_all_mistakes_in_them_are_told_at_once()
     with pytest.raises(dx.QueryError) as both:
         tasks_of(policy, workload=[{"count": "true"}, {"marginal": "age", "error": 3}])
     assert str(both.value).count("DX233") == 2
+
+
+def test_a_plan_whose_last_round_took_all_is_told_apart_and_made_anew_for_its_file():
+    policy = policy_of()
+    (part,) = plan_of(policy).parts
+    (before,) = part.kind.earlier(part.question, Planning(part.metric, Wish()))
+    assert before.decided.ending == 1
+    assert before.mechanism.fingerprint != part.mechanism.fingerprint
+    assert part.kind.picked_by(part) == f"{part.kind.picked_by(before)}, 2 rounds at the end"
 
 
 def test_its_parts_are_exact():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -11,6 +13,8 @@ import pytest
 from reference.project import POLICIES
 
 import dxgeom as dx
+from dxgeom.document.axes import drawn
+from dxgeom.document.scenes import heat_map
 from dxgeom.planner.plan import Plan
 from dxgeom.report.pictures import improvement_factors, improvement_picture, noise_body_picture
 
@@ -112,3 +116,21 @@ def test_no_global_state_of_matplotlib_is_touched(plan: Plan, tmp_path: Path) ->
     before = dict(mpl.rcParams)
     improvement_picture(plan, tmp_path / "gain.png")
     assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("inches", [4.0, 5.2, 6.4, 11.0])
+def test_a_heat_map_of_any_width_has_no_words_below_boxes_or_other_words(inches: float) -> None:
+    """Measured as drawn, the key included: where there is no room for figures, there are none."""
+    labels = [f"{letter} or other" for letter in "ABCDEFGH"]
+    whole = heat_map("kind", labels, 0.45 * np.abs(np.subtract.outer(np.arange(8), np.arange(8))))
+    scene = whole.within(inches * 72 * 12 / 9)
+    axes = drawn(replace(scene, width=round(inches * 72), height=round(inches * 72 * scene.height / scene.width)))
+    axes.figure.canvas.draw()
+    words = [(one.get_text(), one.get_window_extent()) for one in axes.texts]
+    keys = [one.get_window_extent() for one in axes.patches if one.get_edgecolor()[:3] != (1, 1, 1)]
+    assert 2 <= len(keys) < len(axes.patches)
+    boxes = [*words, *(("a box of the key", one) for one in keys)]
+    for (said, one), (also, other) in itertools.combinations(boxes, 2):
+        wide, high = min(one.x1, other.x1) - max(one.x0, other.x0), min(one.y1, other.y1) - max(one.y0, other.y0)
+        assert wide <= 1 or high <= 2, (said, also)

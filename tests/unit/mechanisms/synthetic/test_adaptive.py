@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -90,6 +91,19 @@ def test_what_a_transcript_paid_is_no_more_than_the_budget_and_hardly_less(name,
     assert len(answer.fresh) == (1 if bars else 0)
     assert answer.tables[0].min() >= 0
     assert answer.tables[0].sum() == pytest.approx(answer.model.total)
+
+
+def test_what_is_less_than_two_parts_is_shared_by_the_rounds_at_the_end():
+    """Before, one round took all of it, and other tables were never measured."""
+    now = made(POLICIES["pure"])
+    before = replace(now, ending=1)
+    part = Fraction(1, 5)
+    for left, shared, at_once in ((2 * part, part, part), (part * 3 / 2, part * 3 / 4, part * 3 / 2)):
+        assert (now.taken(left, part, last=False), before.taken(left, part, last=False)) == (shared, at_once)
+        assert now.taken(left, part, last=True) == left
+    assert now.taken(part * 3 / 4, part, last=False) == part * 3 / 4
+    with pytest.raises(UnsupportedCombination, match="'ending' is 1 or 2"):
+        replace(now, ending=3)
 
 
 @pytest.mark.parametrize("name", POLICIES)
