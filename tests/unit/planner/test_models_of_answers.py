@@ -208,11 +208,11 @@ def test_ways_are_tried_on_made_up_records_before_any_data():
     pairs = [list(one) for one in itertools.combinations(WORDS, 2)]
     plan = dx.plan(policy.compile(), dx.universe.MarginalQueries.of(policy.universe, pairs, records=30))
     worth = plan.estimate_worth(spend="1/2")
-    found, again = worth.tried_on_shapes(), worth.tried_on_shapes()
+    found, again = worth.tried_on_shapes(2), worth.tried_on_shapes(2)
     assert found.errors.shape == (4, 4)
     assert found.errors[:, :3].tolist() == again.errors[:, :3].tolist()
     # Of Laplace noise E|z| is .71 of √E z², of sums of it up to .8.
-    assert 0.6 < found.errors[:, 0].mean() / worth.noise_over_records < 1.1
+    assert 0.6 < found.errors[:, 0].mean() / worth.noise_over_records < 0.95
     assert (found.errors[:, 1:] < found.errors[:, :1]).all()
     assert found.least in found.lines[-1]
     assert len(found.lines) == 6
@@ -223,13 +223,6 @@ def test_ways_are_tried_on_made_up_records_before_any_data():
         worth.tried_on_shapes(0)
     with pytest.raises(UnsupportedCombination, match="public number"):
         replace(worth, records=None).tried_on_shapes()
-    said = {"policy": "p", "universe": {"attributes": WORDS}, "budget": "10", "unconnected": "allow"}
-    free = dx.Policy.from_dict({**said, "rules": [{"change": ["a", "b"], "epsilon": "1"}]})
-    queries = dx.universe.MarginalQueries.of(free.universe, [["a", "c"]], records=30)
-    none = dx.plan(free.compile(), queries).estimate_worth().tried_on_shapes()
-    assert np.isnan(none.errors[:, 3]).all()
-    assert "following" not in " ".join(none.lines)
-    assert none.as_dict()["errors"]["chain"]["following the data"] is None
 
 
 @pytest.mark.long
