@@ -26,7 +26,7 @@ from dxgeom.noise.jump_shifts import JumpShifts
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.rejection import RejectionNoise, box_around
+from dxgeom.noise.rejection import CutNoise, RejectionNoise, box_around
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.noise.rounding import IdealDraws, exponentials, legible
 from dxgeom.noise.toeplitz import ToeplitzNormals
@@ -75,6 +75,9 @@ SAMPLERS: dict[str, NoiseLaw] = {
     ),
     "Cartesian product, m = 3": CartesianProductNoise((hull(2), LaplaceNoise(np.array([5.0])))),
     "rejection, m = 2": RejectionNoise(BALL, box_around(BALL)),
+    "box cut by a halfspace, m = 2": CutNoise(
+        BoxNoise(Box(np.array([40.0, 40.0]))), np.array([[1.0, 1.0]]), np.array([50.0]), 0.56, 500 * np.eye(2)
+    ),
 }
 REJECTIONS = {
     "kept, hull in a box": RejectionNoise(hull(3).body, box_around(hull(3).body)),

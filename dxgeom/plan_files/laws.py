@@ -32,6 +32,7 @@ from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.rejection import CutNoise
 from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.noise.triangular import LAID_OUT, TriangularNormals
 from dxgeom.plan_files.text.exact_text import (
@@ -61,7 +62,7 @@ BODIES: Final[tuple[type[Any], ...]] = (
 """The bodies that a file can hold: those whose own classes refuse what is no body."""
 JUMPS: Final = GaussianWithJumps.__name__
 """Normal noise with jumps: the axes of the normal part, all else follows from policy and queries."""
-_FOLLOWING: Final = (GaussianWithJumps, ToeplitzNormals, TriangularNormals, CategoryNormals)
+_FOLLOWING: Final = (GaussianWithJumps, ToeplitzNormals, TriangularNormals, CategoryNormals, CutNoise)
 """Laws whose numbers follow from what a file says instead."""
 KINDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in (*LAWS, *BODIES) if kind not in _FOLLOWING}
 SCALES: Final = "ScalesInTables"

@@ -241,7 +241,6 @@ def test_the_matrix_is_positive_definite_whatever_the_noise():
         ({"response": (-1, 0)}, "y has rows beyond its bounds"),
         ({"bounds": (-0.5, 0.5)}, "X has rows beyond its bounds"),
         ({"ridge": -1}, "ridge"),
-        ({"mechanism": "hull"}, "one predictor; found 3"),
         ({"mechanism": "box"}, "'mechanism' is auto, cylinders"),
         ({"epsilon": "little"}, "epsilon"),
     ],
