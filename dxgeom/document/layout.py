@@ -118,6 +118,8 @@ def arranged(scene: Scene) -> Scene:
     frame = frame_of(scene)
     marks = [one for mark in scene.marks for one in (_inside(scene, mark) if not scene.framed else (mark,))]
     taken = [_box(frame, mark) for mark in marks if isinstance(mark, Label) and not mark.free]
+    if scene.framed and scene.up.title:
+        taken.append(_Box(0.0, 0.0, 4.0 + width_of(scene.up.title), _TOP + 4.0))  # above the frame, on the page
     crossed = np.array([*_points_of(frame, marks)], dtype=np.float64).reshape(-1, 2)
     found: list[Mark] = []
     for mark in marks:

@@ -199,7 +199,8 @@ def test_the_loss_of_a_shift_is_at_most_its_stated_bound(name):
             least = linprog(np.ones(2 * law.shifts.count), A_eq=np.hstack([points, -points]), b_eq=shift).fun
             assert bound >= least * (1 - 1e-9)
     else:
-        totals = "normal numbers in running totals", "normal numbers through a triangle"
+        ways = "in running totals", "through a triangle", "that categories share"
+        totals = [f"normal numbers {way}" for way in ways]
         others = "differences in a table", "normal numbers along bases", *totals
         assert name in ("Laplace through a wide map", *others)
         preimages = shifts @ np.linalg.pinv(law.map).T
