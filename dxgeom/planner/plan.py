@@ -336,6 +336,8 @@ class Plan(Pictured):
         if named is not None:
             self.require_estimate(named)
         spend = self.at_spend(how["spend"])
+        # Before anything is charged: what is paid for must not be lost to it.
+        beside = self.kind.own_estimate(self, spend) if estimate is None else named
         order = checked_order(
             self.mechanism,
             spend,
@@ -352,7 +354,6 @@ class Plan(Pictured):
             self.kind.taken(self, table),
             how,
         )
-        beside = self.kind.own_estimate(self, spend) if estimate is None else named
         return replace(released, estimated_as=named, shown_estimate=beside)
 
     def open(
