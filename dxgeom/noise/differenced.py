@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.round_bodies import Ellipsoid
-from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, exact_normals, normals, words_for
+from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, exact_normals, normals, words_of_normals
 from dxgeom.noise.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import freeze_arrays
@@ -97,7 +97,7 @@ class DifferencedNormals(NormalsOfTables):
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         cells = math.prod(self.shape)
-        words = randomness.words(count * words_for(cells)).reshape(count, words_for(cells))
+        words = words_of_normals(count, cells, randomness)
         found = normals(words, cells)
         values = _differences(found.values.reshape(count, *self.shape), 1).reshape(count, -1)
         sums, errors = (

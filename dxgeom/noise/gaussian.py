@@ -31,14 +31,15 @@ class Normals(NamedTuple):
     legible: NDArray[np.bool_]
 
 
-def words_for(size: int) -> int:
-    """How many words a row of so many normals takes: first those of the lengths, then those of the angles."""
-    return 2 * pairs_for(size)
-
-
 def pairs_for(size: int) -> int:
     """Pairs of normals; of an odd number the last is left."""
     return -(-size // 2)
+
+
+def words_of_normals(count: int, size: int, randomness: Randomness) -> NDArray[np.uint64]:
+    """(count, 2·pairs): words of rows of so many normals, first those of the lengths, then those of the angles."""
+    each = 2 * pairs_for(size)
+    return randomness.words(count * each).reshape(count, each)
 
 
 def normals(words: NDArray[np.uint64], size: int) -> Normals:
@@ -90,6 +91,10 @@ class NormalLaw(NoiseLaw, ABC):
     def mean_sizes_along(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(np.sqrt(self.variances_along(rows) * (2 / math.pi)))
 
+    def _evaluate(self, uniforms: list[arb]) -> list[arb]:
+        """A draw of a law that knows its image, from a row's uniforms."""
+        return self.image(exact_normals(uniforms, self.dimension), range(self.dimension))
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -125,15 +130,12 @@ class GaussianNoise(NormalLaw):
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         size = self.dimension
-        words = randomness.words(count * words_for(size)).reshape(count, words_for(size))
+        words = words_of_normals(count, size, randomness)
         found, lengths = normals(words, size), np.abs(self.body.axes).T
         # m products and m − 1 sums in any order, each off by 2⁻⁵³ relative; doubled, and so is what bounds them.
         rounding = np.abs(found.values) @ lengths * ((size + 3) * 2.0**-52)
         errors = found.errors @ lengths * (1 + (size + 3) * 2.0**-52) + rounding * (1 + 2.0**-20)
         return IdealDraws(found.values @ self.body.axes.T, errors, found.legible, words, lambda _: self._evaluate)
-
-    def _evaluate(self, uniforms: list[arb]) -> list[arb]:
-        return self.image(exact_normals(uniforms, self.dimension), range(self.dimension))
 
     @property
     def made_of(self) -> Literal["normal"]:

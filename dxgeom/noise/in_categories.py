@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.round_bodies import Ellipsoid
-from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, exact_normals, normals, words_for
+from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, normals, words_of_normals
 from dxgeom.noise.rounding import IdealDraws
 from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.randomness import Randomness
@@ -147,7 +147,7 @@ class CategoryNormals(NormalsOfTables):
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         size = self.dimension
-        words = randomness.words(count * words_for(size)).reshape(count, words_for(size))
+        words = words_of_normals(count, size, randomness)
         found = normals(words, size)
         # K − 1 sums, n products and n sums in any order, each off by 2⁻⁵³ relative; doubled.
         rounded = np.abs(found.values) * ((len(self.own) + self.categories + 8) * 2.0**-52)
@@ -156,9 +156,6 @@ class CategoryNormals(NormalsOfTables):
         sizes = np.broadcast_to(self._sizes[None, :, None], (before, len(self._sizes), within)).reshape(-1)
         values = self._mapped(found.values)
         return IdealDraws(values, most * sizes, found.legible, words, lambda _: self._evaluate)
-
-    def _evaluate(self, uniforms: list[arb]) -> list[arb]:
-        return self.image(exact_normals(uniforms, self.dimension), range(self.dimension))
 
     @property
     def made_of(self) -> Literal["normal"]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import NotANormBall
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
-from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, exact_normals, normals, words_for
+from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, exact_normals, normals, words_of_normals
 from dxgeom.noise.rounding import Evaluation, IdealDraws
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, freeze_arrays, sealed
@@ -101,7 +101,7 @@ class KroneckerNormals(NormalsOfTables):
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         cells = math.prod(self.shape)
-        words = randomness.words(count * words_for(cells)).reshape(count, words_for(cells))
+        words = words_of_normals(count, cells, randomness)
         found, shape = normals(words, cells), (count, *self.shape)
         sizes = [np.abs(one) for one in self.maps]
         values = _along(self.maps, found.values.reshape(shape) * self.spreads).reshape(count, -1)

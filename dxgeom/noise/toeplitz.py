@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
-from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, exact_normals, normals, words_for
+from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, normals, words_of_normals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import IdealDraws
 from dxgeom.numeric.randomness import Randomness
@@ -170,7 +170,7 @@ class ToeplitzNormals(NormalsOfTables):
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         size, (inverse, off) = self.dimension, self._inverse
-        words = randomness.words(count * words_for(size)).reshape(count, words_for(size))
+        words = words_of_normals(count, size, randomness)
         found = normals(words, size)
         totals, loose = _bounded(inverse, found.values)
         loose = loose + sum(_bounded(np.abs(inverse), found.errors))
@@ -215,9 +215,6 @@ class ToeplitzNormals(NormalsOfTables):
         loose += (max(abs(one).upper() for one in found) + loose) * share / (1 - share)
         around = arb(0, loose.abs_upper())
         return [one + around for one in found]
-
-    def _evaluate(self, uniforms: list[arb]) -> list[arb]:
-        return self.image(exact_normals(uniforms, self.dimension), range(self.dimension))
 
     @property
     def made_of(self) -> Literal["normal"]:

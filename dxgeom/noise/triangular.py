@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, TooLarge
 from dxgeom.geometry.round_bodies import Ellipsoid, lengths_rounded_up
-from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, exact_normals, normals, words_for
+from dxgeom.noise.gaussian import GaussianNoise, NormalsOfTables, normals, words_of_normals
 from dxgeom.noise.rounding import IdealDraws
 from dxgeom.numeric.randomness import Randomness
 from dxgeom.numeric.sealed import cached_property, seal
@@ -94,15 +94,12 @@ class TriangularNormals(NormalsOfTables):
 
     def ideal(self, count: int, randomness: Randomness) -> IdealDraws:
         size = self.dimension
-        words = randomness.words(count * words_for(size)).reshape(count, words_for(size))
+        words = words_of_normals(count, size, randomness)
         found = normals(words, size)
         # n products and n − 1 sums in any order, each off by 2⁻⁵³ relative; doubled.
         most = np.max(found.errors + np.abs(found.values) * ((size + 3) * 2.0**-52), axis=1, keepdims=True)
         errors = most * self._sizes * (1 + 2.0**-20)
         return IdealDraws(found.values @ self.factor.T, errors, found.legible, words, lambda _: self._evaluate)
-
-    def _evaluate(self, uniforms: list[arb]) -> list[arb]:
-        return self.image(exact_normals(uniforms, self.dimension), range(self.dimension))
 
     @property
     def made_of(self) -> Literal["normal"]:

@@ -12,7 +12,6 @@ See decision 097.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
 
@@ -24,12 +23,15 @@ from dxgeom.mechanisms.parts.box_scales import line_gaps, promised_of
 from dxgeom.mechanisms.parts.factors import Path, Tree
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds
 from dxgeom.mechanisms.parts.weighed_totals import (
+    BITS,
     ENOUGH,
     LEAST,
+    MARGIN,
     ROUNDS,
     SHRUNK,
     STRIDE,
     WeighedStrategy,
+    first_weights,
     gauges,
     nodes_for,
     root_trace_of,
@@ -44,13 +46,8 @@ from dxgeom.universe.workloads.box_queries import BoxQueries
 
 Floats = NDArray[np.float64]
 
-_BITS: Final = 40
 _WIDE: Final = 8
 """The power of two of scales that totals have as noise which nobody asks for."""
-_MARGIN: Final = 2.0**-20
-"""By how much more than one proof says noise is enlarged: above what rounding to other multiples can change."""
-
-
 _GROWTH: Final = 1.3
 _LONGEST_STRIDE: Final = 200.0
 
@@ -118,7 +115,7 @@ class CategoryStrategy(Closed):
             own[-1, -1] = 2.0 ** (math.frexp(scale)[1] + _WIDE)
         if self.mean == self.across:
             return own, np.zeros_like(own)
-        unit = 2.0 ** (math.frexp(min(scale, other))[1] - _BITS)
+        unit = 2.0 ** (math.frexp(min(scale, other))[1] - BITS)
         shared = self.mean.matrix(other)
         shared -= own
         shared /= self.categories * unit
@@ -175,7 +172,7 @@ class CategoryStrategy(Closed):
         ):
             if promised is not None:
                 wanted.append(min(length, 2 * found.record) / float(promised))
-        return max(wanted) * (1 + _MARGIN)
+        return max(wanted) * (1 + MARGIN)
 
     def variances(self, scale: float, upper: NDArray[np.int64], counted: NDArray[np.int64]) -> Floats:
         """(K,): of the noise in how many records lie below ``upper`` (K,), in so many categories, ``counted`` (K,)."""
@@ -225,7 +222,7 @@ class _Found(NamedTuple):
     weights: _Weights
 
 
-def category_strategies(bounds: LineBounds, costs: CategoryCosts) -> Iterator[CategoryStrategy]:
+def category_strategy(bounds: LineBounds, costs: CategoryCosts) -> CategoryStrategy | None:
     """The one whose weights were found. None where there are too many values, where some prefix is not asked for, or
     where changes between any two values are promised more than presence says.
 
@@ -233,8 +230,7 @@ def category_strategies(bounds: LineBounds, costs: CategoryCosts) -> Iterator[Ca
     come near to that.
     """
     found = _sought(bounds, costs)
-    if found is not None:
-        yield found.strategy
+    return None if found is None else found.strategy
 
 
 def _sought(bounds: LineBounds, costs: CategoryCosts) -> _Found | None:
@@ -286,12 +282,7 @@ def _raised(weights: _Weights, worth: list[Floats], strides: list[Floats], least
 
 
 def _beginning(asked: int, distances: tuple[float, float, float], moved: NDArray[np.bool_]) -> _Weights:
-    """Steps matter as they cost beside records; of records mostly the first ones."""
-    ratio = distances[1] / distances[0]
-    share = 1.0 if math.isinf(ratio) else 1 / (1 + (0.1 / ratio) ** 2)
-    records = 1 / (1.0 + np.arange(asked))
-    records *= share / records.sum()
-    steps = np.where(moved, (1 - share) / max(1, int(moved.sum())), 0.0)
+    records, steps = first_weights(asked, distances[1] / distances[0], moved)
     if math.isinf(distances[2]):
         return _Weights(records, steps, np.zeros(asked))
     return _Weights(records / 2, steps, records / 2)

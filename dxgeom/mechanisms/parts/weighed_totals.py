@@ -39,9 +39,9 @@ _TAIL: Final = 5
 have it."""
 _SPREAD: Final = 2.0**-44
 _SHARE: Final = 2 / math.pi * math.log(2)
-_BITS: Final = 40
+BITS: Final = 40
 _LARGEST_SCALE: Final = 2.0**100
-_MARGIN: Final = 2.0**-20
+MARGIN: Final = 2.0**-20
 """By how much more than one proof says noise is enlarged: above what rounding to other multiples can change."""
 STRIDE: Final = 1.8
 """The power by which weights are raised in proportion to what they are worth; beyond 2 they may swing."""
@@ -140,7 +140,7 @@ class WeighedStrategy(Closed):
         """(size, size): what noise is drawn with, whole multiples of a power of two. Raises: CertificateRefused."""
         if not 0 < scale <= _LARGEST_SCALE:
             raise CertificateRefused("the scale of noise in running totals is positive, and at most 2¹⁰⁰")
-        unit = 2.0 ** (math.frexp(scale)[1] - _BITS)
+        unit = 2.0 ** (math.frexp(scale)[1] - BITS)
         found = np.zeros((self.size, self.size))
         own = found[: self.asked, : self.asked]
         np.multiply(self._inverse_root, scale / unit, out=own)
@@ -194,7 +194,7 @@ class WeighedStrategy(Closed):
         wanted += [] if bounds.presence is None else [record / float(bounds.presence)]
         if bounds.apart is not None:
             wanted.append((min(step, 2 * record) if bounds.line else 2 * record) / float(bounds.apart))
-        return max(wanted, default=0.0) * (1 + _MARGIN)
+        return max(wanted, default=0.0) * (1 + MARGIN)
 
     def variances(self, scale: float, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> Floats:
         """(K,): of the noise in how many records lie from ``lower`` (K,) to below ``upper`` (K,), up to the rounding of
@@ -321,6 +321,15 @@ def _worth(strategy: WeighedStrategy, distances: tuple[float, float], weights: t
     return _Worth(records / total, steps / total, most / total - 1)
 
 
+def first_weights(asked: int, ratio: float, moved: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """(asked,) each: of records, and of the steps that are ``moved``, at ``ratio`` times the distance of a record, with
+    which a search begins. Steps matter as they cost beside records; of records mostly the first ones."""
+    share = 1.0 if math.isinf(ratio) else 1 / (1 + (0.1 / ratio) ** 2)
+    records = 1 / (1.0 + np.arange(asked))
+    records *= share / records.sum()
+    return records, np.where(moved, (1 - share) / max(1, int(moved.sum())), 0.0)
+
+
 def weighed_strategies(size: int, bounds: LineBounds, costs: Floats) -> Iterator[WeighedStrategy]:
     """The one whose weights were found, for prefixes with these ``costs`` (size,), the last 0 where nobody asks for all
     records. None where there are too many values, or changes between any two of them are promised more than presence
@@ -337,11 +346,7 @@ def weighed_strategies(size: int, bounds: LineBounds, costs: Floats) -> Iterator
     costs = np.asarray(costs[:asked] / costs[:asked].max())
     distances, moved = (presence, apart), np.full(asked, bool(apart))
     moved[-1] &= asked < size
-    # Steps matter as they cost beside records; of records mostly the first ones.
-    share = 1 / (1 + (0.1 / (apart / presence)) ** 2) if apart else 1.0
-    records = 1 / (1.0 + np.arange(asked))
-    records *= share / records.sum()
-    steps = moved * ((1 - share) / max(1, int(moved.sum())))
+    records, steps = first_weights(asked, apart / presence if apart else math.inf, moved)
     best: tuple[float, WeighedStrategy] | None = None
     for _ in range(ROUNDS):
         own, other = records / distances[0] ** 2, steps / (distances[1] or 1.0) ** 2

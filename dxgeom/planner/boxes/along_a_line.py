@@ -24,7 +24,7 @@ from dxgeom.mechanisms.parts.totals_by_category import (
     AskedByCategory,
     asked_by_category,
     category_bounds,
-    category_strategies,
+    category_strategy,
 )
 from dxgeom.mechanisms.parts.weighed_totals import weighed_strategies
 from dxgeom.metrics.verification import VerifiedMetric
@@ -99,13 +99,13 @@ def _jointly(metric: VerifiedMetric, queries: BoxQueries) -> ToeplitzMechanism:
 def _by_category(metric: VerifiedMetric, queries: BoxQueries, asked: AskedByCategory) -> ToeplitzMechanism:
     """Of prefixes in every combination of others' values. Raises: TooLarge, CertificateRefused."""
     bounds = category_bounds(metric, queries.merged, asked.line)
-    for strategy in category_strategies(bounds, asked.costs):
-        scale = strategy.least_scale(bounds)
-        return ToeplitzMechanism(TOEPLITZ, metric, queries, strategy, np.array([scale]))
-    raise TooLarge(
-        f"noise in running totals of {asked.costs.categories:,} categories is for up to {LAID_OUT:,} prefixes, each "
-        "asked for, where nothing but steps along the line is nearer than records that come and go"
-    )
+    strategy = category_strategy(bounds, asked.costs)
+    if strategy is None:
+        raise TooLarge(
+            f"noise in running totals of {asked.costs.categories:,} categories is for up to {LAID_OUT:,} prefixes, "
+            "each asked for, where nothing but steps along the line is nearer than records that come and go"
+        )
+    return ToeplitzMechanism(TOEPLITZ, metric, queries, strategy, np.array([strategy.least_scale(bounds)]))
 
 
 def _held(
