@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from services.ledger_rows import book_of, connected, insert, judged_alike, schema_of
 
 from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger.book import Book
@@ -19,8 +18,7 @@ from dxgeom.ledger.entry import Account
 from dxgeom.ledger.history import read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.migration import move_ledger
-from dxgeom.ledger.stores import store_at
-from dxgeom.ledger.tables import CHANCES, Record
+from dxgeom.ledger.tables import CHANCES
 from dxgeom.metrics.data_set import DataSet
 
 pytestmark = pytest.mark.service("postgres")
@@ -46,38 +44,9 @@ def begun(place: str, *chances: Fraction | None, **changes: Any) -> str:
     return place
 
 
-def schema_of(place: str) -> str:
-    return place.partition("?ledger=")[2]
-
-
 def as_role(postgres: Any, place: str, role: str) -> str:
     postgres.execute(f"DO $$ BEGIN CREATE ROLE {role} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
     return place.replace("postgres@", f"{role}@")
-
-
-def book_of(place: str) -> Book:
-    book = Book("read")
-    with store_at(place).reading() as session:
-        for record in session.records_from(0):
-            book.add(record)
-    return book
-
-
-@contextmanager
-def connected(postgres: Any, user: str = "postgres") -> Iterator[Any]:
-    import psycopg
-
-    with psycopg.connect(postgres.url(user=user), autocommit=True) as connection:
-        yield connection
-
-
-def insert(connection: Any, place: str, record: Record) -> None:
-    names = ["position", *(column.name for column in record.table.columns), "seal"]
-    marks = ", ".join(["%s"] * len(names))
-    connection.execute(
-        f"INSERT INTO {schema_of(place)}.{record.table.name} ({', '.join(names)}) VALUES ({marks})",
-        [record.position, *record.fields, record.seal],
-    )
 
 
 def test_chances_add_up_there_as_in_a_file(postgres: Any, tmp_path: Path) -> None:
@@ -195,7 +164,6 @@ def test_nobody_says_a_chance_of_what_another_role_charged(postgres: Any) -> Non
 
 def test_the_server_takes_what_a_reader_takes_and_nothing_else(postgres: Any) -> None:
     """Random rows of chances, most of them nearly right, sealed as they are, behind charges of two policies."""
-    import psycopg
 
     chance, place = random.Random(5), postgres.new_ledger()
     visits = DataSet("visits")
@@ -215,20 +183,8 @@ def test_the_server_takes_what_a_reader_takes_and_nothing_else(postgres: Any) ->
             insert(connection, place, record)
             book.add(record)
             for row in _random_rows(chance, book, at + 1, owners[at].delta or Fraction(0)):
-                record, position = book.next_record(CHANCES, *row), book.position
-                try:
-                    book.add(record)
-                    accepted = True
-                except LedgerError:
-                    accepted, book = False, book_of(place)
-                try:
-                    insert(connection, place, record)
-                except psycopg.Error:
-                    assert not accepted, record
-                else:
-                    assert accepted, record
-                    taken += 1
-                    assert book.position == position + 1
+                book, accepted = judged_alike(connection, place, book, book.next_record(CHANCES, *row))
+                taken += accepted
     assert 15 < taken < 60
     verify_ledger(place)
 

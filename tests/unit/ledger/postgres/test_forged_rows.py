@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from services.ledger_rows import book_of, connected, insert, judged_alike, schema_of
 
 from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger import answers
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.history import read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.stores import store_at
 from dxgeom.ledger.tables import (
     ACCOUNTS,
     ALLOTMENTS,
@@ -56,37 +54,6 @@ def place(postgres: Any) -> str:
     postgres.execute(f"GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO {CLERK}")
     postgres.execute(f"REVOKE INSERT ON {schema}.head FROM {CLERK}")
     return place
-
-
-def schema_of(place: str) -> str:
-    return place.partition("?ledger=")[2]
-
-
-def book_of(place: str) -> Book:
-    book = Book("read")
-    with store_at(place).reading() as session:
-        for record in session.records_from(0):
-            book.add(record)
-    return book
-
-
-@contextmanager
-def connected(postgres: Any, user: str = CLERK) -> Iterator[Any]:
-    import psycopg
-
-    with psycopg.connect(postgres.url(user=user), autocommit=True) as connection:
-        yield connection
-
-
-def insert(connection: Any, place: str, record: Record, content: bytes | None = None) -> None:
-    names = ["position", *(column.name for column in record.table.columns), "seal"]
-    values = [record.position, *record.fields, record.seal]
-    if record.table.content:
-        names, values = [*names, "content"], [*values, content]
-    marks = ", ".join(["%s"] * len(values))
-    connection.execute(
-        f"INSERT INTO {schema_of(place)}.{record.table.name} ({', '.join(names)}) VALUES ({marks})", values
-    )
 
 
 RIGHT: dict[Table, tuple[Any, ...]] = {
@@ -164,7 +131,7 @@ def next_row(place: str, table: Table, /, **changes: Any) -> tuple[Record, bytes
 
 @pytest.mark.parametrize("table", RIGHT, ids=lambda table: table.name)
 def test_a_row_that_may_come_next_is_taken_from_whoever_may_insert(postgres: Any, place: str, table: Table) -> None:
-    with connected(postgres) as connection:
+    with connected(postgres, CLERK) as connection:
         if table is POLICIES:
             insert(connection, place, *next_row(place, ACCOUNTS))
         insert(connection, place, *next_row(place, table))
@@ -178,7 +145,7 @@ def test_a_forged_row_is_refused_though_it_is_sealed(
     import psycopg
 
     record, content = next_row(place, table, **{name: field})
-    with connected(postgres) as connection, pytest.raises(psycopg.Error):
+    with connected(postgres, CLERK) as connection, pytest.raises(psycopg.Error):
         insert(connection, place, record, content)
     assert verify_ledger(place).receipt == read_ledger(place).receipt
     book = book_of(place)
@@ -239,7 +206,7 @@ def test_a_row_out_of_place_or_with_another_seal_is_refused(postgres: Any, place
         Record(ENTRIES, position, fields, ""),
         Record(ENTRIES, position, fields, book.seal),
     ):
-        with connected(postgres) as connection, pytest.raises(psycopg.Error, match=r"does not follow|duplicate"):
+        with connected(postgres, CLERK) as connection, pytest.raises(psycopg.Error, match=r"does not follow|duplicate"):
             insert(connection, place, forged)
 
 
@@ -290,9 +257,9 @@ def test_rows_that_claim_one_place_are_refused_in_every_way_of_inserting_them(po
         f"{into} {row(one)}, {row(one)} ON CONFLICT DO NOTHING",
         f"WITH first AS ({into} {row(one)} RETURNING 1) {answered} {held}",
     ):
-        with connected(postgres) as connection, pytest.raises(psycopg.Error):
+        with connected(postgres, CLERK) as connection, pytest.raises(psycopg.Error):
             connection.execute(statement)
-    with connected(postgres) as connection:
+    with connected(postgres, CLERK) as connection:
         # What is not inserted leaves no trace, and what is, is one row.
         connection.execute(f"{into} {row(one)} ON CONFLICT DO NOTHING")
     assert [entry.purpose for entry in verify_ledger(place).entries] == ["", "", "a"]
@@ -303,7 +270,7 @@ def test_a_transaction_that_sees_an_older_ledger_cannot_write(postgres: Any, pla
     import psycopg
 
     record, _ = next_row(place, ENTRIES)
-    with connected(postgres) as connection:
+    with connected(postgres, CLERK) as connection:
         connection.execute(f"BEGIN ISOLATION LEVEL {level}")
         connection.execute(f"SELECT count(*) FROM {schema_of(place)}.entries")
         with opened(place) as ledger:
@@ -320,7 +287,7 @@ def test_names_of_ones_own_deceive_no_function_of_the_ledger(postgres: Any, plac
     schema = schema_of(place)
     postgres.execute(f"CREATE SCHEMA IF NOT EXISTS evil AUTHORIZATION {CLERK}")
     record, _ = next_row(place, ENTRIES, spend="1/1", remaining="100", total="1")
-    with connected(postgres) as connection:
+    with connected(postgres, CLERK) as connection:
         connection.execute("SET search_path = evil, pg_temp, pg_catalog")
         for signature, answer in (("sha256(bytea)", "'\\x00'::bytea"), ("gcd(numeric, numeric)", "1::numeric")):
             kind = answer.split("::")[1]
@@ -342,7 +309,7 @@ def test_names_of_ones_own_deceive_no_function_of_the_ledger(postgres: Any, plac
         insert(connection, place, *next_row(place, ENTRIES))
     # Whoever was let use them by mistake still cannot move the ledger's end from a table of his own.
     postgres.execute(f"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {CLERK}")
-    with connected(postgres) as connection:
+    with connected(postgres, CLERK) as connection:
         connection.execute(
             f"CREATE TRIGGER forges AFTER INSERT ON evil.entries FOR EACH ROW EXECUTE FUNCTION {schema}.is_last()"
         )
@@ -412,7 +379,6 @@ def test_a_schema_that_was_altered_is_refused(postgres: Any, place: str, change:
 
 def test_the_server_takes_what_a_reader_takes_and_nothing_else(postgres: Any) -> None:
     """Random rows of a ledger with editions, allotments and caps, most of them nearly right, sealed as they are."""
-    import psycopg
 
     chance, place = random.Random(11), postgres.new_ledger()
     first = DataSet("visits", "a", disjoint=True, budget=Fraction(5, 4))
@@ -422,21 +388,8 @@ def test_the_server_takes_what_a_reader_takes_and_nothing_else(postgres: Any) ->
     with connected(postgres, "postgres") as connection:
         for _ in range(300):
             table, fields = _random_row(chance, book)
-            record = book.next_record(table, *fields)
-            position = book.position
-            try:
-                book.add(record)
-                accepted = True
-            except LedgerError:
-                accepted, book = False, book_of(place)
-            try:
-                insert(connection, place, record)
-            except psycopg.Error:
-                assert not accepted, record
-            else:
-                assert accepted, record
-                taken += 1
-                assert book.position == position + 1
+            book, accepted = judged_alike(connection, place, book, book.next_record(table, *fields))
+            taken += accepted
     assert 60 < taken < 250
     verify_ledger(place)
 
