@@ -209,7 +209,7 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
             ],
         )
         document = {**plan.as_dict(), "expected": {"spend": str(spend), "level": level, "tasks": told}}
-        return PlanOverview(document, [f"{plan.metric.title}: {len(plan.parts)} tasks, in one release"], (table,))
+        return PlanOverview(document, [f"{plan.metric.title}: {counted(len(plan.parts), 'task')}, in one release"], (table,))
 
 
 @final
