@@ -85,7 +85,7 @@ def require_hidden_shifts(
     """
     each = (0 if law is None else law.dimension * (1 + law.facets)) + 1
     shifts, distances, looked_at = _different(weights, metric, max(1, _MOST_WORK // each))
-    rings = None if held is None else ring_shifts(weights, held)
+    rings = None if held is None or not len(weights) else ring_shifts(weights, held)
     if rings is not None:
         joined = np.vstack([shifts, rings.shifts]), np.concatenate([distances, rings.distances])
         shifts, distances = least_of_each(*joined)
@@ -137,19 +137,13 @@ def ring_shifts(weights: NDArray[np.int64], metric: VerifiedMetric) -> RingShift
 
     Raises: TooLarge; CertificateRefused where the policy's classes are not those of its counts.
     """
-    known = metric.known
-    if known is None or metric.size > _MOST_RECORDS_IN_RINGS:
-        raise TooLarge(
-            f"rings of people are followed for at most {_MOST_RECORDS_IN_RINGS:,} possible records of a whole policy"
-        )
-    labels = _classes(metric)
-    members = [np.flatnonzero(labels == one) for one in range(int(labels.max()) + 1)]
+    members, people = _members(metric)
     moves = {
         pair: _moves(weights, metric, members[pair[0]], members[pair[1]])
         for pair in permutations(range(len(members)), 2)
     }
     found, entries, orders = [(np.zeros((0, len(weights)), dtype=np.int64), np.zeros(0))], 0, 0
-    for size in range(2, min(known.held_people, len(members)) + 1):
+    for size in range(2, people + 1):
         for chosen in combinations(range(len(members)), size):
             for rest in permutations(chosen[1:]):
                 order, orders = (chosen[0], *rest, chosen[0]), orders + 1
@@ -164,8 +158,43 @@ def ring_shifts(weights: NDArray[np.int64], metric: VerifiedMetric) -> RingShift
                 found.append((shifts, distances))
         shifts, distances = least_of_each(*map(np.concatenate, zip(*found, strict=True)))
         found = [(shifts, distances)]
-    moved = found[0][0].any(axis=1)
+    # A ring in which nobody is at a finite distance from another hides nobody.
+    moved = found[0][0].any(axis=1) & np.isfinite(found[0][1])
     return RingShifts(found[0][0][moved], found[0][1][moved], orders)
+
+
+def joined_by_rings(metric: VerifiedMetric, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(N,): ``labels`` of components, joined where rings change how many lie in each: what is shown without noise may
+    tell of no records of one class apart, if some ring that is hidden goes through it.
+
+    Raises: TooLarge, CertificateRefused as :func:`ring_shifts`.
+    """
+    members, people = _members(metric)
+    near = np.array([[_somebody_near(metric, one, other) for other in members] for one in members], dtype=bool)
+    np.fill_diagonal(near, False)
+    # Of three people one may come from anywhere.
+    through = near.any(axis=1) if people < 3 else np.full(len(members), near.any())
+    joined = labels.copy()
+    for place in np.flatnonzero(through).tolist():
+        own = joined[members[place]]
+        joined[np.isin(joined, own)] = own.min()
+    return joined
+
+
+def _somebody_near(metric: VerifiedMetric, one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    return bool(np.any(np.isfinite(metric.metric.distance(one[:, None], other[None, :]))))
+
+
+def _members(metric: VerifiedMetric) -> tuple[list[NDArray[np.int64]], int]:
+    """The records of each class, and how many people rings have at most. Raises: as :func:`ring_shifts`."""
+    known = metric.known
+    if known is None or metric.size > _MOST_RECORDS_IN_RINGS:
+        raise TooLarge(
+            f"rings of people are followed for at most {_MOST_RECORDS_IN_RINGS:,} possible records of a whole policy"
+        )
+    labels = _classes(metric)
+    members = [np.flatnonzero(labels == one) for one in range(int(labels.max()) + 1)]
+    return members, min(known.held_people, len(members))
 
 
 def least_of_each(
@@ -202,11 +231,11 @@ def _classes(metric: VerifiedMetric) -> NDArray[np.int64]:
 def _moves(
     weights: NDArray[np.int64], metric: VerifiedMetric, leave: NDArray[np.int64], reach: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """What somebody shifts who leaves the one class for the other, at a finite distance, and the least for each."""
+    """What somebody shifts who leaves the one class for the other, and the least distance for each: infinite ones too,
+    since such people may stand in for somebody who is hidden."""
     gone, come = (each.ravel() for each in np.meshgrid(leave, reach, indexing="ij"))
     apart = np.asarray(metric.metric.distance(gone, come), dtype=np.float64)
-    there = np.isfinite(apart)
-    return least_of_each((weights[:, come[there]] - weights[:, gone[there]]).T, apart[there])
+    return least_of_each((weights[:, come] - weights[:, gone]).T, apart)
 
 
 def _require_short(law: NoiseLaw, shifts: NDArray[np.int64], distances: NDArray[np.float64]) -> None:
