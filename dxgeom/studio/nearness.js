@@ -3,7 +3,7 @@
 import { ask, fill, make } from './talk.js';
 import { reason } from './compare.js';
 
-const SVG = 'http://www.w3.org/2000/svg', WIDE = 640, TALL = 420, EDGE = 60;
+const SVG = 'http://www.w3.org/2000/svg', WIDE = 640, TALL = 420, EDGE = 60, LETTER = 7.5, LONGEST = 24;
 
 function draw(name, attributes, words) {
   const made = document.createElementNS(SVG, name);
@@ -22,7 +22,7 @@ export function nearness(studio) {
     make('label', { for: one.id }, 'From'), one, make('label', { for: other.id }, 'to'), other);
   const shown = make('div', {}, controls, make('figure', {}, picture, caption), why, heat);
   const panel = make('div', {}, trouble, shown);
-  let found = null, places = [], key = '', fingerprint = '', busy = false, again = false;
+  let found = null, places = [], key = '', fingerprint = '', edge = EDGE, busy = false, again = false;
 
   async function load(attribute, first, second) {
     try {
@@ -34,6 +34,9 @@ export function nearness(studio) {
     if (now !== key || found.kind !== 'graph') places = found.nodes.map(({ x, y }) => ({ x, y }));
     if (now !== key) {
       key = now;
+      // Names stand outside of a graph's places, and inside of the picture.
+      const longest = Math.min(LONGEST, Math.max(...found.nodes.map(node => node.words.length)));
+      edge = found.kind === 'graph' ? Math.max(EDGE, 12 + LETTER * longest) : EDGE;
       which.replaceChildren(...Object.entries(found.attributes).map(([name, words]) => make('option', { value: name }, words)));
       for (const list of [one, other]) list.replaceChildren(...found.nodes.map((node, k) => make('option', { value: String(k) }, node.words)));
     }
@@ -43,7 +46,7 @@ export function nearness(studio) {
     fill(heat, found.heat);
   }
 
-  const across = k => EDGE + (places[k].x + 1) / 2 * (WIDE - 2 * EDGE);
+  const across = k => edge + (places[k].x + 1) / 2 * (WIDE - 2 * edge);
   const down = k => 30 + (places[k].y + 1) / 2 * (TALL - 60);
 
   function paint() {
@@ -59,7 +62,7 @@ export function nearness(studio) {
       if (few || picked || (lit.has(k) && lit.size < 12)) {
         const turned = found.kind === 'line' ? { transform: `rotate(-40 ${across(k)} ${down(k)})` } : {};
         const left = found.kind === 'graph' && places[k].x < -0.2;
-        group.append(draw('text', { x: across(k) + (left ? -12 : 12), y: down(k) + 4, 'text-anchor': left ? 'end' : 'start', ...turned }, node.words.slice(0, 24)));
+        group.append(draw('text', { x: across(k) + (left ? -12 : 12), y: down(k) + 4, 'text-anchor': left ? 'end' : 'start', ...turned }, node.words.slice(0, LONGEST)));
       }
       parts.push(group);
     });
@@ -83,7 +86,7 @@ export function nearness(studio) {
       dragged = true;
       const box = picture.getBoundingClientRect();
       const clip = value => Math.max(-1, Math.min(1, value));
-      places[place].x = clip(((step.clientX - box.left) / scale - EDGE) / (WIDE - 2 * EDGE) * 2 - 1);
+      places[place].x = clip(((step.clientX - box.left) / scale - edge) / (WIDE - 2 * edge) * 2 - 1);
       places[place].y = clip(((step.clientY - box.top) / scale - 30) / (TALL - 60) * 2 - 1);
       paint();
     };

@@ -266,6 +266,13 @@ def test_a_place_of_the_secret_graph_is_picked_dragged_and_lit(shown):
     assert heat
 
 
+def test_names_of_a_graph_stay_in_its_picture(shown):
+    page = shown("library-loans")
+    page.tab("near")
+    page.until(lambda: page.found("#near .node text"))
+    page.sound()
+
+
 def test_a_city_is_picked_on_the_map(shown):
     page = shown("us-cities")
     page.tab("near")
@@ -323,10 +330,13 @@ def test_decisions_are_ticked_named_and_exported(shown):
     page.tab("sign")
     page.until(lambda: page.found("#sign input[type=checkbox]"))
     assert not page.one("#export").is_enabled()
+    ground = "return getComputedStyle(document.getElementById('export')).backgroundColor"
+    off = page.browser.ask(ground)
     for box in page.found("#sign input[type=checkbox]"):
         box.click()
     page.one("#signer").send_keys("A. Lawyer")
     page.until(lambda: page.one("#export").is_enabled())
+    assert page.browser.ask(ground) != off
     page.one("#export").click()
     page.until(lambda: "decisions-" in page.text("#sign [role=status]"))
     assert page.browser.printed().startswith(b"%PDF")
