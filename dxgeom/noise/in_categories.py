@@ -165,6 +165,13 @@ class CategoryNormals(NormalsOfTables):
     def dependence(self) -> NDArray[np.bool_]:
         return np.asarray(self.map != 0)
 
+    def fresh_in_turn(self, turns: Sequence[NDArray[np.int64]]) -> bool:
+        # Totals of one place depend on that place's numbers of all categories through D_tt·I + E_tt·J, which is of full
+        # rank, and beside these on numbers of earlier places alone.
+        _, size, within = self.shape
+        places = [np.unique(turn // within % size) for turn in turns]
+        return all(len(one) == 1 for one in places) and bool(np.all(np.diff(places, axis=0) > 0))
+
     def image(self, numbers: Sequence[arb], rows: Sequence[int]) -> list[arb]:
         before, size, within = self.shape
         together: dict[int, arb] = {}

@@ -145,6 +145,15 @@ class NoiseLaw(DefinedByNumbers):
         """
         raise self.no_image
 
+    def fresh_in_turn(self, turns: Sequence[NDArray[np.int64]]) -> bool:
+        """Whether the coordinates of each turn, rising, have noise of full rank that is in no earlier turn.
+
+        False where it is not known. Raises: UnsupportedCombination of other laws; TooLarge.
+        """
+        order = np.concatenate(turns) if turns else np.zeros(0, dtype=np.int64)
+        square = self.dependence[np.ix_(order, order)]
+        return bool(np.all(np.diag(square)) and not np.any(np.triu(square, 1)))
+
     @property
     def no_image(self) -> UnsupportedCombination:
         """Why there is none."""

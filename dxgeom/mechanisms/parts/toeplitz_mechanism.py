@@ -46,6 +46,7 @@ several attributes, or of the mean of categories and of what is across it."""
 LineStrategy = ToeplitzStrategy | WeighedStrategy
 TotalsStrategy = LineStrategy | JointStrategy | CategoryStrategy
 _BITS: Final = 61
+_MOST_TAKEN: Final = 1 << 28
 
 
 def line_bounds(metric: VerifiedMetric | OverPeriods, merged: BoxQueries) -> LineBounds:
@@ -178,6 +179,33 @@ class ToeplitzMechanism(BoxedCounts):
         asked = self.name, self.metric.fingerprint, self.boxes.fingerprint
         return canonical_digest("running totals with noise", *asked, *self.strategy.identity, self.scales)
 
+    def periods_of_totals(self, axis: int, periods: int) -> NDArray[np.int64] | None:
+        """(n,): the last of so many values of an attribute that each total counts; None where totals are not of these,
+        one by one, and of nothing else."""
+        codes = self.codes.get(axis)
+        if codes is None or not np.array_equal(codes, np.arange(periods)):
+            return None
+        if self.lines != (place := list(self.codes).index(axis),):
+            return None
+        before = math.prod(self.merged.sizes[:place])
+        return np.tile(np.repeat(np.arange(periods), math.prod(self.merged.sizes[place + 1 :])), before)
+
+    @property
+    def taken(self) -> NDArray[np.int8]:
+        """(K, n): what each box takes of each total: 1 of the last one inside, and -1 of the one before the first.
+        Raises: TooLarge."""
+        merged, size = self.merged, math.prod(self.merged.sizes)
+        if merged.count * size > _MOST_TAKEN:
+            raise TooLarge(f"what {merged.count:,} answers take of {size:,} noisy totals is not laid out")
+        found = np.ones((merged.count, 1), dtype=np.int8)
+        for place, size in enumerate(merged.sizes):
+            low, high, codes = merged.lower[:, place, None], merged.upper[:, place, None], np.arange(size)
+            own = (codes >= low) & (codes < high)
+            if place in self.lines:
+                own = (codes == high - 1).astype(np.int8) - (codes == low - 1)
+            found = (found[:, :, None] * own[:, None, :]).reshape(merged.count, -1)
+        return found
+
     @cached_property
     def variances(self) -> NDArray[np.float64]:
         """(K,): mean squared error of each box where 1 is spent, rounding to the lattice left out. Raises: TooLarge."""
@@ -263,17 +291,12 @@ def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> Addi
     """
     if isinstance(made.strategy, JointStrategy) and len(made.lines) > 1:
         raise TooLarge("what answers take of joint totals is not laid out: ask for them as BoxQueries")
-    lower, upper, size, count = made.merged.lower, made.merged.upper, made._law.dimension, made.merged.count
+    size, count = made._law.dimension, made.merged.count
     if count * size > MOST_ENTRIES:
         raise TooLarge(
             f"{count:,} answers that share {size:,} noisy totals are not laid out; at most {MOST_ENTRIES:,} pairs "
             "are: ask for them as BoxQueries"
         )
-    numerators = np.ones((count, 1), dtype=np.int64)
-    for place, own in enumerate(made.merged.sizes):
-        low, high, codes = lower[:, place, None], upper[:, place, None], np.arange(own)
-        inside = (codes >= low) & (codes < high)
-        along = (codes == high - 1).astype(np.int64) - (codes == low - 1) if place in made.lines else inside
-        numerators = (numerators[:, :, None] * along[:, None, :]).reshape(count, -1)
     divisors = tuple(step * made.steps_per_count for step in sensitivity.queries.steps)
-    return AdditiveMechanism(made.name, sensitivity, made.law, IntegerMixing(numerators, divisors, made))
+    mixing = IntegerMixing(made.taken.astype(np.int64), divisors, made)
+    return AdditiveMechanism(made.name, sensitivity, made.law, mixing)

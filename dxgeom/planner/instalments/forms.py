@@ -16,9 +16,10 @@ from dxgeom.mechanisms.gaussian.ordered_axes import in_order
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.containment import load_of_changes
 from dxgeom.mechanisms.linear.lattice import tables_over
-from dxgeom.mechanisms.linear.mixing import DiagonalMixing
+from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism, line_bounds
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.planner.releases.reading import read
@@ -116,6 +117,9 @@ class ListedForm(InstalmentForm):
             takes = np.zeros((len(mixing.noisy), len(mixing.coordinates)), dtype=bool)
             takes[mixing.coordinates, np.arange(len(mixing.coordinates))] = True
             return cls(mechanism, axis, latest, takes, latest[mixing.coordinates])
+        if isinstance(mixing, IntegerMixing) and isinstance(mixing.measured, ToeplitzMechanism):
+            carried = _periods_of(mixing.measured, axis, periods)
+            return cls(mechanism, axis, latest, np.asarray(mixing.numerators != 0), carried)
         if not isinstance(mixing, np.ndarray):
             raise refused("its answers share noise that is not added to answers", other_noise(mechanism.metric))
         rows = mixing.tolist()
@@ -130,7 +134,7 @@ class ListedForm(InstalmentForm):
         law = self.mechanism.law
         if law is None:
             raise refused("no answer has noise", "release it")
-        return law
+        return law.parts[0] if isinstance(law, ProductNoise) and len(law.parts) == 1 else law
 
     @property
     def names(self) -> Sequence[str]:
@@ -172,7 +176,8 @@ class ListedForm(InstalmentForm):
 @final
 @dataclass(frozen=True, eq=False)
 class TotalsForm(InstalmentForm):
-    """Counts of runs of periods, each a difference of two noisy running totals; of a period there is its count."""
+    """Counts of runs of periods, each a difference of two noisy running totals, or of prefixes by category; of a period
+    there is its count, in each category."""
 
     mechanism: ToeplitzMechanism
     latest: NDArray[np.int64] = field(repr=False)
@@ -182,19 +187,9 @@ class TotalsForm(InstalmentForm):
     @classmethod
     def of(cls, mechanism: ToeplitzMechanism, axis: int, periods: int) -> TotalsForm:
         """Raises: UnsupportedCombination where the totals are not of the periods, one by one."""
-        codes = mechanism.codes.get(axis) if len(mechanism.factors) == 1 else None
-        if codes is None or not np.array_equal(codes, np.arange(periods)):
-            raise refused(
-                "its running totals are not of the periods one by one",
-                "ask about every period, let the policy have such periods as are asked about, or plan with --mechanism "
-                "gaussian",
-            )
-        lower, upper = mechanism.merged.lower[:, 0], mechanism.merged.upper[:, 0]
-        takes = np.zeros((len(lower), periods), dtype=bool)
-        each, inside = np.arange(len(lower)), np.flatnonzero(lower > 0)
-        takes[each, upper - 1] = True
-        takes[inside, lower[inside] - 1] = True
-        return cls(mechanism, np.asarray(upper - 1, dtype=np.int64), takes, np.arange(periods))
+        carried = _periods_of(mechanism, axis, periods)
+        latest = np.asarray(mechanism.merged.upper[:, mechanism.lines[0]] - 1, dtype=np.int64)
+        return cls(mechanism, latest, mechanism.taken != 0, carried)
 
     @property
     def law(self) -> NoiseLaw:
@@ -207,35 +202,45 @@ class TotalsForm(InstalmentForm):
     def in_order(self, order: NDArray[np.int64]) -> None:
         return None
 
+    @property
+    def _line(self) -> int:
+        (line,) = self.mechanism.lines
+        return line
+
     def sums_in(self, place: int) -> int:
-        return 1
+        return len(self.carried) // self.mechanism.merged.sizes[self._line]
 
     def sums_of(self, place: int, data: Any, spend: Fraction, reading: TableReading) -> tuple[int, ...]:
-        (which,) = (number for number, one in enumerate(self.mechanism.queries.attribute_sets) if one)
-        own = int(read(self.mechanism, data, *reading).data.cells[which][place])
-        most = _MOST_COUNTED // len(self.carried)
-        if own > most:  # before it is sealed: a total of all periods stays an integer of 64 bits
+        sizes, most = self.mechanism.merged.sizes, _MOST_COUNTED // len(self.carried)
+        which = self.mechanism.queries.attribute_sets.index(tuple(range(len(sizes))))
+        cells = np.asarray(read(self.mechanism, data, *reading).data.cells[which]).reshape(sizes)
+        own = tuple(map(int, cells.take(place, axis=self._line).ravel().tolist()))
+        if max(own) > most:  # before it is sealed: a total of all periods stays an integer of 64 bits
             raise TooLarge(f"at most {most:,} records are counted in one of {len(self.carried):,} periods, found more")
-        self._checked([0] * place + [own], spend)
-        return (own,)
+        self._checked([(0,) * len(own)] * place + [own], spend)
+        return own
 
     def answered(self, sums: Sequence[Sequence[int]], noise: list[int], spend: Fraction) -> Sequence[Fraction]:
-        counted = self._checked([own for (own,) in sums], spend)
+        counted = self._checked(sums, spend)
         return tuple(map(Fraction, self.mechanism.answered(counted, {0: np.array(noise, dtype=np.int64)})))
 
-    def _checked(self, counts: Sequence[int], spend: Fraction) -> TableOfPeriods:
-        cells = np.zeros(len(self.carried), dtype=np.int64)
-        cells[: len(counts)] = counts
-        # All records together are a table of one cell.
-        tables = (cells if one else cells.sum(keepdims=True) for one in self.mechanism.queries.attribute_sets)
+    def _checked(self, counts: Sequence[Sequence[int]], spend: Fraction) -> TableOfPeriods:
+        sizes, line = self.mechanism.merged.sizes, self._line
+        by_period = np.zeros((sizes[line], self.sums_in(0)), dtype=np.int64)
+        by_period[: len(counts)] = counts
+        others = sizes[:line] + sizes[line + 1 :]
+        cells = np.moveaxis(by_period.reshape(sizes[line], *others), 0, line)
+        # Sums over no attribute are the table, and over all of them a table of one cell.
+        places, sets = range(len(sizes)), self.mechanism.queries.attribute_sets
+        tables = (cells.sum(axis=tuple(place for place in places if place not in one)).reshape(-1) for one in sets)
         found = TableOfPeriods(tuple(tables), int(cells.sum()))
         self.mechanism.check(found, spend)
         return found
 
     def load_among(self, rows: NDArray[np.int64]) -> float:
-        bounds, size = line_bounds(self.mechanism.metric, self.mechanism.merged), len(rows)
-        if self.mechanism.metric.over_periods is not None:
+        if self.mechanism.metric.over_periods is not None or len(self.mechanism.merged.sizes) > 1:
             return 1.0
+        bounds, size = line_bounds(self.mechanism.metric, self.mechanism.merged), len(rows)
         if size > _MOST_SHIFTS or bounds.presence is None or (bounds.apart is not None and not bounds.line):
             return 1.0
         law, step, exact = self.law.among(rows), self.mechanism.step, np.zeros((size, size))
@@ -244,6 +249,18 @@ class TotalsForm(InstalmentForm):
             return records * (1 + 2.0**-40)
         steps = float(law.loss_upper_bounds(np.eye(size) / float(step), exact).max()) / float(bounds.apart)
         return max(records, steps) * (1 + 2.0**-40)
+
+
+def _periods_of(mechanism: ToeplitzMechanism, axis: int, periods: int) -> NDArray[np.int64]:
+    """(n,): the period of each total. Raises: UnsupportedCombination where totals are not of periods, one by one."""
+    found = mechanism.periods_of_totals(axis, periods)
+    if found is None:
+        raise refused(
+            "its running totals are not of the periods one by one",
+            "ask about every period, let the policy have such periods as are asked about, or plan with --mechanism "
+            "gaussian",
+        )
+    return found
 
 
 def _latest(mechanism: AdditiveMechanism, axis: int, periods: int) -> NDArray[np.int64]:

@@ -165,8 +165,7 @@ def _in_order(form: InstalmentForm, coordinates: NDArray[np.int64]) -> Instalmen
     """
     released = np.flatnonzero(coordinates != NEVER)
     order = released[np.argsort(coordinates[released], kind="stable")]
-    square = form.law.dependence[np.ix_(order, order)]
-    if np.all(np.diag(square)) and not np.any(np.triu(square, 1)):
+    if form.law.fresh_in_turn(np.split(order, 1 + np.flatnonzero(np.diff(coordinates[order])))):
         return form
     found = form.in_order(order)
     if found is None:
