@@ -58,7 +58,8 @@ def ring_differences(metric: Metric, weights: _Integers, labels: _Integers, peop
     found = collected((kinds.changes(one) for one in chosen), len(weights))
     if len(found[1]) > MOST_DIFFERENCES:
         raise TooLarge(
-            f"rings of people change these queries in {len(found[1]):,} ways, more than the {MOST_DIFFERENCES:,} held"
+            f"rings of people change these queries in {len(found[1]):,} ways, more than the {MOST_DIFFERENCES:,} held: "
+            "list counts of fewer classes, ask fewer queries, or hold 2"
         )
     return found
 
@@ -82,7 +83,10 @@ class _Kinds(NamedTuple):
     @classmethod
     def of(cls, metric: Metric, weights: _Integers, labels: _Integers) -> _Kinds:
         if len(labels) > MOST_RECORDS:
-            raise TooLarge(f"'hold' compares at most {MOST_RECORDS:,} possible records, and these are {len(labels):,}")
+            raise TooLarge(
+                f"'hold' compares at most {MOST_RECORDS:,} possible records, and these are {len(labels):,}: give "
+                "attributes fewer values"
+            )
         members = [np.flatnonzero(labels == one) for one in range(int(labels.max(initial=-1)) + 1)]
         parts = [(own, *distinct_rows(np.ascontiguousarray(weights[:, own].T))) for own in members]
         least = {}

@@ -318,7 +318,7 @@ class CandidateBuilder:
     @cached_property
     def _marginal_space(self) -> MarginalSpace | Exception:
         if self.sensitivity.metric.held:
-            return TooLarge("noise in tables is not proved for 'hold'")
+            return TooLarge("noise in tables is not proved for 'hold': name noise on answers, such as laplace")
         worst = self.objective.name == "max"
         return _attempt(lambda: marginal_space(self.sensitivity, self.factors, worst))
 

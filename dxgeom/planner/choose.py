@@ -117,12 +117,12 @@ def _is_listed(kind: QuestionKind[Any], metric: VerifiedMetric, queries: Any, me
 
 def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_task: bool = False) -> Plan:
     """Noise in the answers; or in tables or boxes that they share, where these are such, and too many for that. A file
-    of tasks holds no plan of tables.
+    of tasks holds no plan of tables; noise that is shared hides no rings of people, where a policy says 'hold'.
 
     Raises: as :func:`plan`.
     """
     few = not outgrows_a_search(queries.count) and metric.over_periods is None
-    if wish.mechanism != AUTO or queries.body is not None or few:
+    if wish.mechanism != AUTO or queries.body is not None or few or metric.held:
         return plan_of_answers(metric, queries, wish)
     from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
     from dxgeom.planner.marginals.instead import in_tables_instead

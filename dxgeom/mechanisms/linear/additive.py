@@ -63,7 +63,9 @@ class AdditiveMechanism(HistogramMechanism[tuple[Fraction, ...]]):
             object.__setattr__(self, "mixing", np.array(self.mixing, dtype=object))
         seal(self)
         if self.metric.held and isinstance(self.mixing, IntegerMixing):
-            raise TooLarge("noise in numbers that answers share is not proved for 'hold': name noise on answers")
+            raise TooLarge(
+                "noise in numbers that answers share is not proved for 'hold': name noise on answers, such as laplace"
+            )
         require_hiding(self)
         _ = self.reads
 

@@ -311,13 +311,18 @@ def _absent_record(metric: VerifiedMetric, queries: LinearQueries) -> int | None
 def _protected(metric: VerifiedMetric, tables: WeightTables) -> Changes:
     """What noise has to hide: changes of a record, and where the policy holds its distances for those who know its
     public counts, changes by rings of people. Raises: as :func:`sensitivity_of`."""
+    if metric.held and metric.size > MOST_RECORDS:
+        raise TooLarge(
+            f"'hold' is worked out for lists of answers about at most {MOST_RECORDS:,} possible records, and these are "
+            f"{metric.size:,}: give attributes fewer values, or leave 'hold' out and read in 'check' what is not held"
+        )
     changes = _changes(metric.metric, tables)
     if not metric.held:
         return changes
     listed = changes.listed() if isinstance(changes, PairedChanges) else changes
     known, universe = metric.known, metric.universe
-    if not isinstance(listed, ListedChanges) or known is None or universe is None or metric.size > MOST_RECORDS:
-        raise TooLarge(f"'hold' is worked out for few answers about at most {MOST_RECORDS:,} possible records")
+    if not isinstance(listed, ListedChanges) or known is None or universe is None:
+        raise TooLarge("'hold' is worked out for lists of answers about a policy's records: ask for fewer answers")
     labels = known.classes.of_elements(universe)
     rings = ring_differences(metric.metric, tables.matrix(), labels, known.held_people)
     return ListedChanges(*collected(iter([(listed.differences, listed.bounds), rings]), tables.count))

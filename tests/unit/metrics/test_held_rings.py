@@ -190,3 +190,12 @@ def test_too_many_rings_are_refused():
     metric = DiscreteMetric(80, Fraction(1))
     with pytest.raises(TooLarge, match="rings of people"):
         ring_differences(metric, np.eye(80, dtype=np.int64), np.repeat(np.arange(2), 40), 2)
+
+
+@pytest.mark.long
+def test_a_large_table_is_refused_by_its_records_and_not_by_noise_that_nobody_asked_for(tmp_path):
+    """Each cell of more records than rings are gone through: before any noise in boxes is tried."""
+    policy = held(tmp_path, 520, 2, numbers=False)
+    cells = dx.queries_from_dict({"queries": [{"marginal": ["kind", "ill"]}]}, policy)
+    with pytest.raises(TooLarge, match=r"at most 1,024 possible records, and these are 1,040: give attributes fewer"):
+        dx.plan(policy.compile(), cells)
