@@ -1,6 +1,6 @@
 """Counts of very many keys: time and memory of a draw, by the number of keys and of rows.
 
-    python benchmarks/keys.py [--picture PATH] [--open]
+    python benchmarks/keys.py [--picture PATH] [--open] [--table]
 
 Each line says how many keys there are, how many have records, the threshold, how many keys were reported, the seconds
 that the process worked to draw them, reading left out, in seconds of a core that adds ten million numbers in .48 s, and
@@ -11,6 +11,9 @@ which all count, with numbers of their own for countries, and a threshold of 90.
 and the same δ. Each line says both thresholds (of OpenDP the least whose own map states δ at most); how many of 20,000
 shared keys are reported, in the mean; and of 200,000 people who have a key alone, of all their m rows, the part whose
 key is reported, beside δ.
+
+``--table``: one whole table of 10,000 pages in 200 countries, of a million rows: its plan, and its release, reading
+included, with a ledger in a file.
 """
 
 from __future__ import annotations
@@ -20,9 +23,11 @@ import resource
 import time
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pyarrow
 
 import dxgeom as dx
 from dxgeom.engines.counted_keys import KeyTable
@@ -68,6 +73,27 @@ def timed(name: str, part: Any, data: KeyTable, unit: float) -> None:
         f"{part.mechanism.threshold(Fraction(1)):>4}  {len(answer.keys):>8,} reported  {seconds:6.2f} s  {most:.2f} GB",
         flush=True,
     )
+
+
+def whole_table(unit: float) -> None:
+    """All of two million counts, where keys are few enough for that."""
+    attributes: dict[str, dict[str, Any]] = {
+        name: {"range": [0, size - 1], "step": 1, "whole": True} for name, size in (("page", 10_000), ("country", 200))
+    }
+    rules = [{"presence": True, "epsilon": 1}]
+    generator = np.random.default_rng(7)
+    rows = pyarrow.table({name: generator.integers(0, one["range"][1], 10**6) for name, one in attributes.items()})
+    said = {"policy": "table", "universe": {"attributes": attributes}, "rules": rules, "unconnected": "allow"}
+    begun = time.process_time()
+    policy = dx.Policy.from_dict(said)
+    plan = dx.plan(policy.compile(), dx.queries_from_dict({"queries": [{"marginal": [*attributes]}]}, policy))
+    planned = time.process_time()
+    with TemporaryDirectory() as folder:
+        plan.release(rows, ledger=f"{folder}/table.db", spend=1)
+    done = time.process_time()
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    seconds = [(planned - begun) * unit, (done - planned) * unit]
+    print(f"a table of 2,000,000: planned {seconds[0]:.2f} s, released {seconds[1]:.2f} s, {most:.2f} GB")
 
 
 def day_of_devices() -> tuple[Any, KeyTable]:
@@ -171,6 +197,7 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--picture", type=Path)
     words.add_argument("--open", action="store_true")
+    words.add_argument("--table", action="store_true")
     said = words.parse_args()
     if said.picture:
         draw_picture(said.picture)
@@ -179,6 +206,9 @@ def main() -> None:
         beside_opendp()
         return
     unit = slow_seconds()
+    if said.table:
+        whole_table(unit)
+        return
     presence: list[dict[str, Any]] = [{"presence": True, "epsilon": 1}]
     for name, size, privacy in (("pure", 9999, presence), ("pure", 499, presence)):
         side = {"range": [0, size], "step": 1}

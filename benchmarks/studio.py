@@ -8,6 +8,7 @@ the same run).
 
 from __future__ import annotations
 
+import gc
 import http.client
 import json
 import socket
@@ -83,6 +84,8 @@ def moves(path: Path) -> tuple[int, list[float], list[float], int]:
         assert answer.status == 200, read
         return json.loads(read), len(read)
 
+    gc.collect()
+    gc.freeze()  # as the command does
     connection.connect()
     connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as browsers do
     state, _ = ask("settle")

@@ -11,7 +11,7 @@ from who leaves and who comes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice, pairwise, permutations
 from typing import Any, Final, NamedTuple, final
 
@@ -40,6 +40,9 @@ _NEAR: Final = 1e-6
 _MOST_NEAR: Final = 50_000
 _MOST_WORK: Final = 2_000_000_000
 _AT_ONCE: Final = 1 << 22
+_MOST_KINDS_SQUARED: Final = 1 << 25
+_MOST_LISTED: Final = 1 << 24
+"""Numbers: of more, changes are looked at as they come, and those that are alike more than once."""
 _MOST_RATIONAL: Final = 24
 _MOST_THROUGH_A_TRIANGLE: Final = 400
 _MOST_RECORDS_IN_RINGS: Final = 1024
@@ -84,8 +87,17 @@ def require_hidden_shifts(
     Raises: CertificateRefused; TooLarge where they are too many.
     """
     each = (0 if law is None else law.dimension * (1 + law.facets)) + 1
-    shifts, distances, looked_at = _different(weights, metric, max(1, _MOST_WORK // each))
-    rings = None if held is None else ring_shifts(weights, held)
+    kinds = _kinds(weights, metric, max(1, _MOST_WORK // each))
+    rings = None if held is None or not len(weights) else ring_shifts(weights, held)
+    ringed = "" if rings is None else f", and rings of people through classes in {rings.orders:,} orders"
+    said = f"all {kinds.looked_at:,} pairs of possible records that distances are made of{ringed} are hidden, exactly"
+    listed = rings is not None or isinstance(law, GaussianWithJumps) or len(kinds.first) * len(weights) <= _MOST_LISTED
+    if law is not None and not listed:
+        _require_short(law, kinds.parts())
+        return f"{said}; {len(kinds.first):,} pairs of kinds that answers tell apart"
+    shifts, distances = np.zeros((0, len(weights)), dtype=np.int64), np.zeros(0)
+    for part, bounds in kinds.parts():
+        shifts, distances = least_of_each(np.vstack([shifts, part]), np.concatenate([distances, bounds]))
     if rings is not None:
         joined = np.vstack([shifts, rings.shifts]), np.concatenate([distances, rings.distances])
         shifts, distances = least_of_each(*joined)
@@ -93,34 +105,58 @@ def require_hidden_shifts(
         # Of very many kinds under one distance a plan lists those only between which the others lie.
         audit_jumps(law, shifts, distances, some_may_stand=are_many(len(np.unique(weights, axis=1).T)))
     elif law is not None and len(shifts):
-        _require_short(law, shifts, distances)
+        _require_short(law, [(shifts, distances)])
     elif np.any(np.isfinite(distances)):
         raise CertificateRefused("without noise an answer shows a change that the metric protects")
-    ringed = "" if rings is None else f", and rings of people through classes in {rings.orders:,} orders"
-    return (
-        f"all {looked_at:,} pairs of possible records that distances are made of{ringed} are hidden, exactly; "
-        f"{len(shifts):,} different changes"
-    )
+    return f"{said}; {len(shifts):,} different changes"
 
 
-def _different(
-    weights: NDArray[np.int64], metric: Metric, most: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-    """The different shifts but none, each with its least distance, and of how many pairs."""
-    width, looked_at = len(weights), 0
-    shifts, distances = np.zeros((0, width), dtype=np.int64), np.zeros(0)
-    step = max(1, _AT_ONCE // max(1, width))
-    for pairs in metric.generating_pairs() if width else ():
-        looked_at += len(pairs.first)
-        if looked_at > most:
-            raise TooLarge(f"more than {most:,} pairs of possible records are not held against noise of this kind")
-        for start in range(0, len(pairs.first), step):
+class _Kinds(NamedTuple):
+    """``columns`` (R, m): what a record of each kind weighs; pairs ``first``, ``second`` of different kinds, with the
+    least of their ``bounds``, and of how many pairs of records."""
+
+    columns: NDArray[np.int64]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    bounds: NDArray[np.float64]
+    looked_at: int
+
+    def parts(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """What the pairs shift, and their distances: so many at once as fit."""
+        step = max(1, _AT_ONCE // max(1, self.columns.shape[1]))
+        for start in range(0, len(self.first), step):
             part = slice(start, start + step)
-            found = (weights[:, pairs.first[part]] - weights[:, pairs.second[part]]).T
-            moved = found.any(axis=1)
-            own = np.concatenate([distances, pairs.bound[part][moved]])
-            shifts, distances = least_of_each(np.vstack([shifts, found[moved]]), own)
-    return shifts, distances, looked_at
+            yield self.columns[self.first[part]] - self.columns[self.second[part]], self.bounds[part]
+
+
+def _kinds(weights: NDArray[np.int64], metric: Metric, most: int) -> _Kinds:
+    """The pairs that distances are made of, by what their records weigh. Raises: TooLarge, as soon as it is known."""
+    columns, kind = distinct_rows(np.ascontiguousarray(weights.T))
+    size, looked_at = len(columns), 0
+    few = size**2 <= _MOST_KINDS_SQUARED
+    least = np.full(size**2 if few else 0, np.inf)
+    found = [(np.zeros(0, dtype=np.int64), np.zeros(0))]
+    for pairs in metric.generating_pairs() if len(weights) else ():
+        looked_at += len(pairs.first)
+        if min(looked_at, size * (size - 1)) > most:
+            raise TooLarge(
+                f"more than {most:,} pairs of possible records that {len(weights):,} answers tell apart are not held "
+                "against noise of this kind: that it hides them is proved where it is made and read. A plan of fewer "
+                "answers, or of coarser groups of values, can be audited"
+            )
+        places = kind[pairs.first] * size + kind[pairs.second]
+        if few:
+            np.minimum.at(least, places, pairs.bound)
+        else:
+            found.append((places, pairs.bound))
+    if few:
+        places = np.flatnonzero(np.isfinite(least))
+        bounds = least[places]
+    else:
+        places, bounds = map(np.concatenate, zip(*found, strict=True))
+    first, second = np.divmod(places, max(1, size))
+    told = first != second
+    return _Kinds(columns, first[told], second[told], bounds[told], looked_at)
 
 
 class RingShifts(NamedTuple):
@@ -137,19 +173,13 @@ def ring_shifts(weights: NDArray[np.int64], metric: VerifiedMetric) -> RingShift
 
     Raises: TooLarge; CertificateRefused where the policy's classes are not those of its counts.
     """
-    known = metric.known
-    if known is None or metric.size > _MOST_RECORDS_IN_RINGS:
-        raise TooLarge(
-            f"rings of people are followed for at most {_MOST_RECORDS_IN_RINGS:,} possible records of a whole policy"
-        )
-    labels = _classes(metric)
-    members = [np.flatnonzero(labels == one) for one in range(int(labels.max()) + 1)]
+    members, people = _members(metric)
     moves = {
         pair: _moves(weights, metric, members[pair[0]], members[pair[1]])
         for pair in permutations(range(len(members)), 2)
     }
     found, entries, orders = [(np.zeros((0, len(weights)), dtype=np.int64), np.zeros(0))], 0, 0
-    for size in range(2, min(known.held_people, len(members)) + 1):
+    for size in range(2, people + 1):
         for chosen in combinations(range(len(members)), size):
             for rest in permutations(chosen[1:]):
                 order, orders = (chosen[0], *rest, chosen[0]), orders + 1
@@ -164,8 +194,43 @@ def ring_shifts(weights: NDArray[np.int64], metric: VerifiedMetric) -> RingShift
                 found.append((shifts, distances))
         shifts, distances = least_of_each(*map(np.concatenate, zip(*found, strict=True)))
         found = [(shifts, distances)]
-    moved = found[0][0].any(axis=1)
+    # A ring in which nobody is at a finite distance from another hides nobody.
+    moved = found[0][0].any(axis=1) & np.isfinite(found[0][1])
     return RingShifts(found[0][0][moved], found[0][1][moved], orders)
+
+
+def joined_by_rings(metric: VerifiedMetric, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(N,): ``labels`` of components, joined where rings change how many lie in each: what is shown without noise may
+    tell of no records of one class apart, if some ring that is hidden goes through it.
+
+    Raises: TooLarge, CertificateRefused as :func:`ring_shifts`.
+    """
+    members, people = _members(metric)
+    near = np.array([[_somebody_near(metric, one, other) for other in members] for one in members], dtype=bool)
+    np.fill_diagonal(near, False)
+    # Of three people one may come from anywhere.
+    through = near.any(axis=1) if people < 3 else np.full(len(members), near.any())
+    joined = labels.copy()
+    for place in np.flatnonzero(through).tolist():
+        own = joined[members[place]]
+        joined[np.isin(joined, own)] = own.min()
+    return joined
+
+
+def _somebody_near(metric: VerifiedMetric, one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    return bool(np.any(np.isfinite(metric.metric.distance(one[:, None], other[None, :]))))
+
+
+def _members(metric: VerifiedMetric) -> tuple[list[NDArray[np.int64]], int]:
+    """The records of each class, and how many people rings have at most. Raises: as :func:`ring_shifts`."""
+    known = metric.known
+    if known is None or metric.size > _MOST_RECORDS_IN_RINGS:
+        raise TooLarge(
+            f"rings of people are followed for at most {_MOST_RECORDS_IN_RINGS:,} possible records of a whole policy"
+        )
+    labels = _classes(metric)
+    members = [np.flatnonzero(labels == one) for one in range(int(labels.max()) + 1)]
+    return members, min(known.held_people, len(members))
 
 
 def least_of_each(
@@ -202,29 +267,33 @@ def _classes(metric: VerifiedMetric) -> NDArray[np.int64]:
 def _moves(
     weights: NDArray[np.int64], metric: VerifiedMetric, leave: NDArray[np.int64], reach: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """What somebody shifts who leaves the one class for the other, at a finite distance, and the least for each."""
+    """What somebody shifts who leaves the one class for the other, and the least distance for each: infinite ones too,
+    since such people may stand in for somebody who is hidden."""
     gone, come = (each.ravel() for each in np.meshgrid(leave, reach, indexing="ij"))
     apart = np.asarray(metric.metric.distance(gone, come), dtype=np.float64)
-    there = np.isfinite(apart)
-    return least_of_each((weights[:, come[there]] - weights[:, gone[there]]).T, apart[there])
+    return least_of_each((weights[:, come] - weights[:, gone]).T, apart)
 
 
-def _require_short(law: NoiseLaw, shifts: NDArray[np.int64], distances: NDArray[np.float64]) -> None:
-    """Raises: CertificateRefused unless all ``shifts`` (E, m) are within their distances (E,) in the law's norm;
+def _require_short(law: NoiseLaw, parts: Iterable[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> None:
+    """Raises: CertificateRefused unless all shifts (E, m) are within their distances (E,) in the law's norm;
     TooLarge where very many are so near to theirs that float64 does not tell."""
-    parts = np.array_split(shifts, 1 + shifts.size // _AT_ONCE)
-    floats = np.concatenate([_floats(law, part.astype(np.float64)) for part in parts])
-    near = np.flatnonzero(~(floats <= distances * (1 - max(_NEAR, _looseness(law)))))
-    if len(near) > _MOST_NEAR:
-        raise TooLarge(f"more than {_MOST_NEAR:,} changes are too near to their distances to be told apart in float64")
-    exact = _ExactLengths()
-    for place in near.tolist():
-        shift, distance = [fmpq(step) for step in shifts[place].tolist()], rational(float(distances[place]))
-        if at_most_one(lambda shift=shift, distance=distance: exact.of(law, shift) / distance) is not True:  # type: ignore[misc]
-            raise CertificateRefused(
-                f"the noise does not hide what the metric protects: a change of a record at the distance "
-                f"{distances[place]:.9g} uses up more, {floats[place]:.9g}"
+    exact, looked_at, loose = _ExactLengths(), 0, max(_NEAR, _looseness(law))
+    for shifts, distances in parts:
+        few = np.array_split(shifts, 1 + shifts.size // _AT_ONCE)
+        floats = np.concatenate([_floats(law, part.astype(np.float64)) for part in few])
+        near = np.flatnonzero(~(floats <= distances * (1 - loose)))
+        looked_at += len(near)
+        if looked_at > _MOST_NEAR:
+            raise TooLarge(
+                f"more than {_MOST_NEAR:,} changes are too near to their distances to be told apart in float64"
             )
+        for place in near.tolist():
+            shift, distance = [fmpq(step) for step in shifts[place].tolist()], rational(float(distances[place]))
+            if at_most_one(lambda shift=shift, distance=distance: exact.of(law, shift) / distance) is not True:  # type: ignore[misc]
+                raise CertificateRefused(
+                    f"the noise does not hide what the metric protects: a change of a record at the distance "
+                    f"{distances[place]:.9g} uses up more, {floats[place]:.9g}"
+                )
 
 
 def _floats(law: NoiseLaw, shifts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -273,7 +342,8 @@ class _ExactLengths:
         match law:
             case LaplaceNoise():
                 sizes: list[Any] = [abs(step) for step in shift]
-                return total(size / rational(scale) for size, scale in zip(sizes, law.scales.tolist(), strict=True))
+                both = zip(sizes, law.scales.tolist(), strict=True)
+                return total(size / rational(scale) for size, scale in both if size != 0)
             case GaussianNoise() | TriangularNormals():
                 return arb(total(part**2 for part in self._undone(_axes(law), shift))).sqrt()
             case LinearImageNoise():

@@ -33,7 +33,7 @@ from dxgeom.audit.counted_blocks import (
     within_components,
 )
 from dxgeom.audit.key_audit import require_keys
-from dxgeom.audit.listed_shifts import carried, require_hidden_shifts
+from dxgeom.audit.listed_shifts import carried, joined_by_rings, require_hidden_shifts
 from dxgeom.audit.moves import (
     moves_of,
     require_along_bases,
@@ -404,6 +404,8 @@ def _listed(mechanism: AdditiveMechanism, verified: VerifiedMetric) -> str:
     if any(np.any(labels[pairs.first] != labels[pairs.second]) for pairs in metric.generating_pairs()):
         raise CertificateRefused("two records at a finite distance are said to be in different components")
     weights = carried(mechanism)
+    if verified.held:
+        labels = joined_by_rings(verified, labels)
     records = within_components([labels]).margin([0])
     if mechanism.absent is not None:  # no histogram counts it: what it weighs is never told
         weights[:, mechanism.absent] = records[mechanism.absent] = 0

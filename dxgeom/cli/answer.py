@@ -67,9 +67,9 @@ def answer(
     """Answer about one secret privately, once, and charge the ledger: where somebody is, which value holds.
 
     Tasks name a mechanism: truncated_geometric, finite_laplace, halved_exponential, optimal, bracketed, planar,
-    staircase or layered; of a policy about a whole graph privacy_first, ladder or composed. How far off its answers
-    are is told with every rehearsal. A secret on the command line is in the shell's history: '-' reads it from standard
-    input.
+    staircase or layered; of a policy about a whole graph or database privacy_first, ladder or composed. How far off its
+    answers are is told with every rehearsal. A secret on the command line is in the shell's history: '-' reads it from
+    standard input.
 
     \b
     Example:

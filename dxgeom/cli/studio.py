@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -64,6 +65,8 @@ def studio(policy: PolicyFile, queries: AskedFile = None, port: PortOption = 0, 
             server = StudioServer(tried, port)
         except OSError as error:
             raise DataError(f"port {port} cannot be used: {error.strerror or error}; leave out --port") from error
+        gc.collect()
+        gc.freeze()  # looking again and again through all that is loaded made some moves take twice as long
         print_lines([f"policy studio: {server.address}", "Ctrl+C ends it; only this computer can open the page"])
         with opened(server.address, browser=browser), server, suppress(KeyboardInterrupt):
             server.serve_forever()

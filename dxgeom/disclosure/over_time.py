@@ -111,8 +111,8 @@ def time_loss(
     """What these entries, all under one policy, reveal over its time; None where it states none, or there are none.
 
     Definition: of so many periods in a row the sum, or the root of the sum of squares, of what each release reveals
-    at most: the amount spent, times what its noise reveals or the policy promises, whichever is less. ``up``: how figures are
-    rounded up.
+    at most: the amount spent, times what its noise reveals or the policy promises, whichever is less. ``up``: how
+    figures are rounded up.
     """
     review = time_review(policy.resolved, policy.parts, Telling(policy.privacy, Fraction(1)))
     if review is None or not entries:

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.document.layout import NARROW
+from dxgeom.document.layout import NARROW, width_of
 from dxgeom.document.scene import (
     Area,
     Arrow,
@@ -33,6 +33,10 @@ Barred: TypeAlias = tuple[str, float, float, float]
 """A question, its answer, and the ends of its bar."""
 MOST_BARS: Final = 40
 _ROW: Final = 30
+_WIDE, _LONGEST = 760, 34
+"""Pixels of a picture of rows, and letters of a name in it."""
+_MARGIN, _AWAY = 14, 10
+"""Pixels right of a frame, and between a bar and its words."""
 
 
 def answer_bars(
@@ -58,13 +62,33 @@ def answer_bars(
         marks += [Line(((x, at - 0.12), (x, at + 0.12)), "blue", 2) for x in (start, end)]
         marks.append(Dots(((value, at),), "blue", 8))
         words = f"{said}, {limits[0]} to {limits[1]}"
-        far = start + end > low + high
-        beside = Label((start, at), words, "end", shift=(-10, 0)) if far else Label((end, at), words, shift=(10, 0))
+        beside = _beside(words, at, (start, value, end), (low, high), _WIDE - _names_wide([name for name, *_ in shown]))
         marks.append(Label((low, at), words, shift=(6, 17)) if narrow else beside)
     words = "; ".join(_in_words(*row) for row in shown[:5])
     alt = f"{len(shown)} answers with bars on one axis from {ends_in_words}: {words}."
     across = ticked(low, high, unit, 3 if narrow else 7)
     return _in_rows(alt, across, [name for name, *_ in shown], marks, narrow=narrow)
+
+
+def _beside(words: str, at: float, bar: tuple[float, float, float], ends: tuple[float, float], room: float) -> Label:
+    """Words at that end of a bar that has more room; above the bar where they have none at either.
+
+    ``room``: pixels between the names and the right edge.
+    """
+    start, value, end = bar
+    low, high = ends
+    each, long = (room - _MARGIN) / (high - low), width_of(words)
+    left, right = (start - low) * each - _AWAY, room - (end - low) * each - _AWAY
+    if max(left, right) >= long:
+        far = left > right
+        return Label((start if far else end, at), words, "end" if far else "start", shift=(-_AWAY if far else _AWAY, 0))
+    middle = min(max(value, low + long / 2 / each), high - long / 2 / each)
+    return Label((middle, at), words, "middle", shift=(0, -12))
+
+
+def _names_wide(names: Sequence[str]) -> int:
+    """Pixels of names at the left of a picture."""
+    return 16 + int(7.2 * max(len(cut(name, _LONGEST)) for name in names))
 
 
 def _in_rows(alt: str, across: Scale, names: Sequence[str], marks: list[Mark], *, narrow: bool) -> Scene:
@@ -74,9 +98,9 @@ def _in_rows(alt: str, across: Scale, names: Sequence[str], marks: list[Mark], *
         most = int(NARROW / 7.2) - 2
         above = [Label((across.low, at), cut(name, most), shift=(0, -17), strong=True) for at, name in rows]
         return Scene(alt, across, Scale(0, len(names)), (*marks, *above), NARROW, 58 * len(names) + 60, names=6)
-    ticks = tuple((at, cut(name, 34)) for at, name in rows)
-    wide = 16 + int(7.2 * max(len(name) for _, name in ticks))
-    return Scene(alt, across, Scale(0, len(names), ticks=ticks), tuple(marks), 760, _ROW * len(names) + 60, names=wide)
+    ticks = tuple((at, cut(name, _LONGEST)) for at, name in rows)
+    up, high = Scale(0, len(names), ticks=ticks), _ROW * len(names) + 60
+    return Scene(alt, across, up, tuple(marks), _WIDE, high, names=_names_wide(names))
 
 
 def _in_words(name: str, value: float, low: float, high: float) -> str:

@@ -209,7 +209,8 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
             ],
         )
         document = {**plan.as_dict(), "expected": {"spend": str(spend), "level": level, "tasks": told}}
-        return PlanOverview(document, [f"{plan.metric.title}: {len(plan.parts)} tasks, in one release"], (table,))
+        tasks = counted(len(plan.parts), "task")
+        return PlanOverview(document, [f"{plan.metric.title}: {tasks}, in one release"], (table,))
 
 
 @final

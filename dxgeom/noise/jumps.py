@@ -226,6 +226,24 @@ _FEW: Final = 48
 """Coordinates that leave few kinds of jumps to tell apart; a ratio has about two."""
 
 
+def _groups(rows: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
+    """Places of rows that have at most ``_FEW`` coordinates together; rows of more are one group.
+
+    So few coordinates tell few kinds of jumps apart.
+    """
+    uses = rows != 0
+    wide = uses.sum(axis=1) > _FEW
+    start, together = 0, np.zeros(rows.shape[1], dtype=bool)
+    few = np.flatnonzero(~wide)
+    for place, row in enumerate(few.tolist()):
+        joined = together | uses[row]
+        if np.count_nonzero(joined) > _FEW:
+            yield few[start:place]
+            start, joined = place, uses[row]
+        together = joined
+    yield from (group for group in (few[start:], np.flatnonzero(wide)) if group.size)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class GaussianWithJumps(NoiseLaw):
@@ -331,37 +349,43 @@ class GaussianWithJumps(NoiseLaw):
         slack = (self.dimension + 4) * UNIT_ROUNDOFF
         axes, sizes = self.gaussian.body.axes, np.abs(rows)
         variances = np.sum((np.abs(rows @ axes) + sizes @ np.abs(axes) * slack) ** 2, axis=1)
-        used = np.flatnonzero(rows.any(axis=0))
-        rows, sizes = rows[:, used], sizes[:, used]
-        points, reaches, rates = self._kinds_over(used)
-        along = np.abs(rows @ points.T) + sizes @ np.abs(points).T * slack
-        some = max(1, _TOGETHER // max(len(reaches), 1))
-        parts = [slice(start, start + some) for start in range(0, len(rows), some)]
-        return np.concatenate([chernoff_widths(variances[one], along[one], reaches, rates, missed) for one in parts])
+        found = np.empty(len(rows))
+        for group in _groups(rows):
+            used = np.flatnonzero(rows[group].any(axis=0))
+            points, reaches, rates = self._kinds_over(used)
+            along = np.abs(rows[np.ix_(group, used)] @ points.T) + sizes[np.ix_(group, used)] @ np.abs(points).T * slack
+            some = max(1, _TOGETHER // max(len(reaches), 1))
+            for start in range(0, len(group), some):
+                own, part = group[start : start + some], along[start : start + some]
+                found[own] = chernoff_widths(variances[own], part, reaches, rates, missed)
+        return found
 
     def quantiles_along(self, rows: NDArray[np.float64], missed: float) -> NDArray[np.float64] | None:
         """E[cos(u·a·V)] = e^(−u²v/2)·(1 − r)/(1 − Σ_e ρ_e·cos(u·s_e²·a·x_e)/(1 + (u·a·x_e)²))."""
         if missed < BEYOND:
             return None
-        used = np.flatnonzero(rows.any(axis=0))
-        points, reaches, rates = self._kinds_over(used)
-        along, axes = np.abs(rows[:, used] @ points.T), self.gaussian.body.axes
+        axes, found = self.gaussian.body.axes, np.zeros(len(rows))
         # Of what cancels in float64, so much may be left.
         sizes = np.linalg.norm(np.abs(rows) @ np.abs(axes), axis=1)
-        sizes = sizes + (np.abs(rows[:, used]) @ np.abs(points).T * (1 + reaches)).max(axis=1, initial=0.0)
-        found = np.zeros(len(rows))
-        ends = zip(np.linalg.norm(rows @ axes, axis=1).tolist(), self.widths_along(rows, BEYOND).tolist(), strict=True)
-        for place, (deviation, furthest) in enumerate(ends):
-            if furthest == 0:
-                continue
-            many, rest = waves_beside_normal(deviation, furthest)
-            if many > MOST_WAVES:
-                return None
-            moving, turns = np.flatnonzero(along[place]), np.arange(1, many + 1) * (math.pi / furthest)
-            turned = turns[:, None] * along[place, moving]
-            stopped = (1 - np.cos(turned * reaches[moving]) / (1 + turned**2)) @ rates[moving]
-            waves = np.exp(-((turns * deviation) ** 2) / 2) / (1 + stopped / (1 - self.rate))
-            found[place] = quantile(waves, rest, furthest, missed)
+        deviations, furthest = np.linalg.norm(rows @ axes, axis=1), self.widths_along(rows, BEYOND)
+        for group in _groups(rows):
+            used = np.flatnonzero(rows[group].any(axis=0))
+            points, reaches, rates = self._kinds_over(used)
+            own = rows[np.ix_(group, used)]
+            along = np.abs(own @ points.T)
+            sizes[group] += (np.abs(own) @ np.abs(points).T * (1 + reaches)).max(axis=1, initial=0.0)
+            for place, moved in zip(group.tolist(), along, strict=True):
+                if furthest[place] == 0:
+                    continue
+                end, deviation = float(furthest[place]), float(deviations[place])
+                many, rest = waves_beside_normal(deviation, end)
+                if many > MOST_WAVES:
+                    return None
+                moving, turns = np.flatnonzero(moved), np.arange(1, many + 1) * (math.pi / end)
+                turned = turns[:, None] * moved[moving]
+                stopped = (1 - np.cos(turned * reaches[moving]) / (1 + turned**2)) @ rates[moving]
+                waves = np.exp(-((turns * deviation) ** 2) / 2) / (1 + stopped / (1 - self.rate))
+                found[place] = quantile(waves, rest, end, missed)
         return np.asarray(found + sizes * _CANCELLED)
 
     def _kinds_over(
@@ -374,11 +398,15 @@ class GaussianWithJumps(NoiseLaw):
         if len(used) > _FEW:
             laid = [self.shifts.points(here)[:, used] for here in self.shifts.blocks()]
             return np.vstack(laid), self._float_reaches, self._float_rates
-        steps = self.shifts.columns[:, used]
-        steps = steps[self.shifts.first] - steps[self.shifts.second]
-        moving, still = np.flatnonzero(steps.any(axis=1)), np.flatnonzero(~steps.any(axis=1))
+        columns = self.shifts.columns[:, used]
+        columns_of = kinds_of_rows(columns)[1]
         numbers = (self.shifts.distances.view(np.int64), self.reaches)
-        first, kinds = kinds_of_rows(np.column_stack([steps[moving], *(own[moving] for own in numbers)]))
+        ends = (columns_of[self.shifts.first], columns_of[self.shifts.second])
+        # Of jumps between columns that look alike here one is enough: there are mostly few.
+        early, alike = kinds_of_rows(np.column_stack([*ends, *numbers]))
+        steps = columns[self.shifts.first[early]] - columns[self.shifts.second[early]]
+        moving, still = np.flatnonzero(steps.any(axis=1)), np.flatnonzero(~steps.any(axis=1))
+        first, kinds = kinds_of_rows(np.column_stack([steps[moving], *(own[early[moving]] for own in numbers)]))
         first, which = moving[first], np.empty(len(steps), dtype=np.int64)
         which[moving] = kinds
         if still.size:
@@ -387,9 +415,10 @@ class GaussianWithJumps(NoiseLaw):
             first = np.insert(first, place, still[0])
             which[moving] += kinds >= place
             which[still] = place
-        points = steps[first] / self.shifts.distances[first, None]
+        points = steps[first] / self.shifts.distances[early[first], None]
         # What does not move lies at zero, where its reach is of no account.
-        return points, self._float_reaches[first], np.bincount(which, self._float_rates).astype(np.float64)
+        rates = np.bincount(which[alike], self._float_rates).astype(np.float64)
+        return points, self._float_reaches[early[first]], rates
 
     def simulate(self, count: int, generator: np.random.Generator) -> NDArray[np.float64]:
         noise = self.gaussian.simulate(count, generator)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, final
 
@@ -17,6 +17,7 @@ from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain
 from dxgeom.universe.conditions.stepped import stands_for_more, stepped_columns
 from dxgeom.universe.conditions.tokens import COMPUTED
 from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.numbers.number_cells import Interval
 from dxgeom.universe.predicates import Literal, Name, parse_predicate
 from dxgeom.universe.selections import evaluate, find_column
 from dxgeom.universe.universe import Universe
@@ -35,6 +36,16 @@ ONE_EACH: Final = SummedNumbers(
     EVERYBODY, Fraction(1), _NOTHING, Fraction(1), (), (Fraction(1), Fraction(1)), EVERYBODY
 )
 """The weights of records that nothing weighs."""
+
+
+def interval_of(written: Sequence | list[object]) -> Interval | None:
+    """The two numbers of 'within', the lower one first; None where they are none."""
+    words = [one.text for one in written.items if isinstance(one, Scalar)] if isinstance(written, Sequence) else written
+    try:
+        low, high = (exact(one.strip()) for one in words if isinstance(one, str))
+    except (NotANumber, ValueError):
+        return None
+    return (low, high) if low <= high else None
 
 
 @final
@@ -88,10 +99,21 @@ class ColumnReader:
             self.note("DX201", node.span, error.message, advice)
             return None
 
-    def numbers(self, node: Node) -> SummedNumbers | None:
-        """A column's numbers as they are added up; a missing one adds nothing."""
+    def numbers(self, node: Node, within: Interval | None = None) -> SummedNumbers | None:
+        """A column's numbers as they are added up, those outside ``within`` as its nearer end; a missing one adds
+        nothing."""
         found = self._of_numbers(node)
-        return None if found is None else self._added_up(node, *found, found[1].added_up, found[1].half_widths)
+        if found is None:
+            return None
+        (axis, column), (lowest, highest) = found, found[1].extent
+        if within is None or (within[0] <= lowest and highest <= within[1]):
+            return self._added_up(node, axis, column, column.added_up, column.half_widths)
+        low, high = within
+        # Clamping brings no two numbers further apart, so what a value stands for is as near as it was.
+        numbers = [min(max(one, low), high) for one in column.added_up]
+        summed = self._added_up(node, axis, column, numbers, column.half_widths)
+        extent = min(max(lowest, low), high), min(max(highest, low), high)
+        return None if summed is None else replace(summed, clamped=(column.name,), extent=extent)
 
     def squares(self, node: Node) -> SummedNumbers | None:
         """The squares of a column's distances from the middle of what its numbers can be, as they are added up.

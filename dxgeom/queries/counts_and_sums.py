@@ -17,10 +17,13 @@ from dxgeom.queries.query_kind import (
     TableKind,
     Weight,
     Where,
+    Within,
     Word,
+    added_words,
     condition_words,
     one_line,
     weight_words,
+    within_of,
 )
 from dxgeom.queries.weights import AskedQueries, SummedNumbers
 from dxgeom.universe.weight_table import WeightTable, products
@@ -39,9 +42,10 @@ class CountSyntax(QuerySyntax):
 
 @final
 class SumSyntax(QuerySyntax):
-    """``{sum: column, weight: column, where: condition, by: [columns…]}``."""
+    """``{sum: column, within: [low, high], weight: column, where: condition, by: [columns…]}``."""
 
     sum: Word = Field(description="The sum of a numeric attribute or column.")
+    within: Within = None
     weight: Weight = None
     where: Where = None
     by: By = None
@@ -84,11 +88,12 @@ class Sum(QueryKind):
     syntax = SumSyntax
 
     def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        chosen, found, by = columns.where(node), columns.numbers(value), columns.weight(node)
+        chosen, found = columns.where(node), columns.numbers(value, within_of(node))
+        by = columns.weight(node)
         if found is None or chosen is None or by is None:
             return None
         own = found if by is ONE_EACH else found.weighted(by)
-        words = one_line(value)
+        words = added_words(node, value)
         return sum_of(f"sum of {words}{condition_words(node)}", f"{words}{weight_words(node)}", own, chosen)
 
 

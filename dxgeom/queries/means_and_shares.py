@@ -16,10 +16,13 @@ from dxgeom.queries.query_kind import (
     QuerySyntax,
     Weight,
     Where,
+    Within,
     Word,
+    added_words,
     condition_words,
     one_line,
     weight_words,
+    within_of,
 )
 from dxgeom.queries.weights import AskedQueries, RatioWords, SummedNumbers
 from dxgeom.universe.columns import plain
@@ -33,12 +36,13 @@ _ONES = (Fraction(1), Fraction(1))
 
 @final
 class MeanSyntax(QuerySyntax):
-    """``{mean: column, weight: column, where: condition, by: [columns…]}``."""
+    """``{mean: column, within: [low, high], weight: column, where: condition, by: [columns…]}``."""
 
     mean: Word = Field(
         description="The mean of a numeric attribute or column: over all records, whose public number is 'records', or "
         "over a group whose size is private."
     )
+    within: Within = None
     weight: Weight = None
     where: Where = None
     by: By = None
@@ -77,7 +81,7 @@ class Mean(QueryKind):
     syntax = MeanSyntax
 
     def read(self, node: Mapping, value: Node, columns: ColumnReader, records: int | None) -> AskedQueries | None:
-        chosen, found, by = columns.where(node), columns.numbers(value), columns.weight(node)
+        chosen, found, by = columns.where(node), columns.numbers(value, within_of(node)), columns.weight(node)
         weight = node.entry("weight")
         place = (node.entry(self.word) or (node,))[0].span
         private = bool(weight or node.entry("where") or node.entry("by")) or columns.universe.absent is not None
@@ -91,7 +95,7 @@ class Mean(QueryKind):
         if not _exact_weights(weight, by, chosen, columns, "mean"):
             return None
         counted = products(chosen, found.there)
-        rounding, words = found.rounding(chosen), f"{one_line(value)}{condition_words(node)}"
+        rounding, words = found.rounding(chosen), f"{added_words(node, value)}{condition_words(node)}"
         if records is not None and not private:
             each = replace(rounding, per_record=rounding.per_record / records)
             name, unit = f"mean {words}", found.unit / records
@@ -108,7 +112,7 @@ class Mean(QueryKind):
             names,
             units,
             tables,
-            measure=f"{one_line(value)}{weight_words(node)}",
+            measure=f"{added_words(node, value)}{weight_words(node)}",
             rounding=rounding,
             counted=counted,
             numbers=found,

@@ -12,9 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchem
 from pydantic_core import PydanticCustomError
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
-from dxgeom.queries.columns import ColumnReader
+from dxgeom.policy.source.yaml_tree import Sequence as Listed
+from dxgeom.queries.columns import ColumnReader, interval_of
 from dxgeom.queries.weights import AskedQueries
+from dxgeom.universe.columns import plain
 from dxgeom.universe.decimals import NotANumber, exact
+from dxgeom.universe.numbers.number_cells import Interval
 from dxgeom.universe.quantile_queries import AskedQuantiles
 from dxgeom.universe.workloads.groups import Groups
 from dxgeom.universe.workloads.spans import Spans
@@ -44,6 +47,14 @@ def _bounds(value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list) or not value:
         raise PydanticCustomError("DX108", "'at' is a list of bounds, such as [18, 40, 65]")
     return tuple(value)
+
+
+def _ends(value: Any) -> Interval:
+    found = interval_of(value) if isinstance(value, list) and len(value) == 2 else None
+    if found is None:
+        said = "'within' is the lowest and the highest number that is added up, such as [0, 100]"
+        raise PydanticCustomError("DX108", "{said}", {"said": said, "advice": "others count as the nearer of the two"})
+    return found
 
 
 def _positive(value: Any, what: str, advice: str) -> Fraction:
@@ -99,6 +110,12 @@ Unit: TypeAlias = Annotated[
     PlainValidator(_word),
     WithJsonSchema(WORD),
     Field(description="What these answers are measured in; a plan weighs the errors of each unit by themselves."),
+]
+Within: TypeAlias = Annotated[
+    Interval | None,
+    PlainValidator(_ends),
+    WithJsonSchema({"type": "array", "items": {"type": ["number", "string"]}, "minItems": 2, "maxItems": 2}),
+    Field(description="The lowest and the highest number that is added up: others count as the nearer of the two."),
 ]
 WantedError: TypeAlias = Annotated[
     Fraction | None,
@@ -202,3 +219,15 @@ def weight_words(node: Mapping) -> str:
     """What a query's weight adds to its name."""
     weight = node.entry("weight")
     return f" weighted by {one_line(weight[1])}" if weight else ""
+
+
+def within_of(node: Mapping) -> Interval | None:
+    """The ends that a well-formed query states for the numbers that it adds up; None where it states none."""
+    stated = node.entry("within")
+    return interval_of(stated[1]) if stated and isinstance(stated[1], Listed) else None
+
+
+def added_words(node: Mapping, value: Node) -> str:
+    """The column that a query adds up, with the ends that it states."""
+    within = within_of(node)
+    return one_line(value) + ("" if within is None else f" within {plain(within[0])} to {plain(within[1])}")

@@ -161,10 +161,7 @@ def plan(shown: Plan) -> Document:
         (name, plus_minus(float(widths[k])), "not known" if ordinary is None else plus_minus(float(ordinary[k])))
         for k, name in enumerate(shown.queries.names[:MOST_ROWS])
     )
-    scene = plan_scene(shown, ())
-    blocks: list[Block] = [short, ShownTable("Questions and errors", columns, rows)]
-    if scene is not None:
-        blocks.append(Picture(scene, _TIMES_SMALLER))
+    blocks: list[Block] = [short, ShownTable("Questions and errors", columns, rows), *_gains_drawn(shown)]
     sections = (
         Section(0, "How exact", tuple(blocks)),
         Section(
@@ -181,12 +178,12 @@ def plan(shown: Plan) -> Document:
 
 def plan_short(shown: Plan) -> Document:
     """Its screen, and how much smaller errors are than under ordinary noise."""
-    return _with_picture(plan_screen(shown, shown.spend_of_figures()), plan_scene(shown, ()), _TIMES_SMALLER)
+    return _with_pictures(plan_screen(shown, shown.spend_of_figures()), _gains_drawn(shown))
 
 
 def release_short(shown: Release[Any]) -> Document:
     """Its screen, and the answers with their bars as a picture."""
-    return _with_picture(release_screen(shown), release_scene(shown, ()), _DOTS_AND_LINES)
+    return _with_pictures(release_screen(shown), _answers_drawn(_document(shown).answers))
 
 
 def policy_short(shown: Policy) -> Document:
@@ -194,9 +191,9 @@ def policy_short(shown: Policy) -> Document:
     return policy_screen(shown, shown.review())
 
 
-def _with_picture(short: Document, scene: Scene | None, caption: str) -> Document:
-    picture = () if scene is None else (Section(0, "", (Picture(scene, caption),)),)
-    return replace(short, sections=(*short.sections, *picture))
+def _with_pictures(short: Document, pictures: list[Picture]) -> Document:
+    drawn = (Section(0, "", tuple(pictures)),) if pictures else ()
+    return replace(short, sections=(*short.sections, *drawn))
 
 
 def _in_its_words(shown: Plan) -> Document:
@@ -226,10 +223,22 @@ def plan_scene(shown: Plan, about: tuple[str, ...]) -> Scene | None:
             raise UnsupportedCombination(f"the noise of two different queries is drawn, of {known}; found {about!r}")
         first, second = (shown.queries.names.index(name) for name in about)
         return noise_picture(shown, shown.metric.budget, (first, second))
+    rows = _gains(shown)
+    return improvement_dots(rows) if rows else None
+
+
+def _gains_drawn(shown: Plan) -> list[Picture]:
+    """The same with how to read it, also for a telephone; none where there is nothing to draw."""
+    rows = _gains(shown.plan) if shown.plan.answers_a_list else []
+    return [Picture(improvement_dots(rows), _TIMES_SMALLER, None, improvement_dots(rows, narrow=True))] if rows else []
+
+
+def _gains(shown: Plan) -> list[tuple[str, float, str]]:
+    """Questions, how many times smaller their errors are, and both errors; none where none is smaller or larger."""
     widths, ordinary = _widths(shown)
     if ordinary is None or not np.any(ordinary > 0):
-        return None
-    rows = [
+        return []
+    return [
         (
             name,
             math.inf if widths[k] == 0 else float(ordinary[k] / widths[k]),
@@ -238,7 +247,6 @@ def plan_scene(shown: Plan, about: tuple[str, ...]) -> Scene | None:
         for k, name in enumerate(shown.queries.names)
         if np.isfinite(widths[k])
     ]
-    return improvement_dots(rows) if rows else None
 
 
 def _widths(shown: Plan) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
@@ -269,9 +277,8 @@ def release(shown: Release[Any]) -> Document:
     account = shown.mechanism.account
     budget = account.budget
     released = _document(shown)
-    scene = _scene(released.answers, ())
-    blocks: list[Block] = [Paragraph(joint_words(released))] if scene is not None else []
-    blocks += [] if scene is None else [Picture(scene, _DOTS_AND_LINES)]
+    drawn = _answers_drawn(released.answers)
+    blocks: list[Block] = [Paragraph(joint_words(released)), *drawn] if drawn else []
     blocks += answer_blocks(released.parts)
     counted = privacy_measure_of(account.privacy_measure)
     spent = counted.spend_above(counted.counted(budget) - counted.counted(shown.remaining))
@@ -309,13 +316,19 @@ def release_scene(shown: Release[Any], about: tuple[str, ...]) -> Scene | None:
     return _scene(_document(shown).answers, about)
 
 
-def _scene(answers: tuple[AnswerAsReleased, ...], about: tuple[str, ...]) -> Scene | None:
+def _answers_drawn(answers: tuple[AnswerAsReleased, ...]) -> list[Picture]:
+    """The same with how to read it, also for a telephone; none where there is nothing to draw."""
+    scene = _scene(answers, ())
+    return [] if scene is None else [Picture(scene, _DOTS_AND_LINES, None, _scene(answers, (), narrow=True))]
+
+
+def _scene(answers: tuple[AnswerAsReleased, ...], about: tuple[str, ...], *, narrow: bool = False) -> Scene | None:
     unknown = [name for name in about if name not in {one.name for one in answers}]
     if unknown:
         raise UnsupportedCombination(f"the release has no answer to {quoted(unknown[0])}")
     wanted = [one for one in answers if not about or one.name in about]
     rows = [(one.name, one.value, one.low, one.high) for one in wanted if one.unit == wanted[0].unit]
-    return answer_bars(rows, None, wanted[0].unit or "") if rows else None
+    return answer_bars(rows, None, wanted[0].unit or "", narrow=narrow) if rows else None
 
 
 def _document(shown: Release[Any]) -> Released:

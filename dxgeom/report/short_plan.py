@@ -214,16 +214,17 @@ def _limits(shown: Plan) -> Iterator[str]:
 
 
 def _gap(shown: Plan) -> str:
-    """How far its squared error is from the least, where that is known."""
+    """How far what was made small is from the least, where that is known."""
     if not shown.comparison.bound_at_hand or shown.lower_bound == 0 or shown.mechanism.change is not None:
         return ""
     if public_part(shown.mechanism) is not None:  # another part of public numbers could leave less to ask
         return ""
-    gap = shown.gap
+    gap, size = shown.gap, shown.objective.size
     if gap <= 1.005:
-        return "No added noise has less squared error."
+        return f"No added noise has {'less squared error' if size is None else f'a smaller {shown.objective.title}'}."
     most = digits(gap, 3, ROUND_CEILING).rstrip("0").rstrip(".") if gap < 100 else digits(gap, 3, ROUND_CEILING)
-    return f"Its squared error is at most {most} times the least that added noise can have."
+    error = "squared error" if size is None else shown.objective.title
+    return f"Its {error} is at most {most} times the least that added noise can have."
 
 
 def _ordinary(shown: Plan, spend: Fraction) -> str:

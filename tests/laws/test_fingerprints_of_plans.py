@@ -75,6 +75,8 @@ MEANT: list[tuple[str, dict[str, Any], Any]] = [
     ("CountSyntax.count", {"count": "b == 'x'", "name": "q"}, "b == 'y'"),
     ("SumSyntax.sum", {"sum": "a", "name": "q"}, "n"),
     ("CountSyntax.weight", {"count": "b == 'x'", "name": "q"}, "n"),
+    ("SumSyntax.within", {"sum": "a", "name": "q"}, [0, 1]),
+    ("MeanSyntax.within", {"mean": "a", "name": "q"}, [0, 1]),
     ("SumSyntax.weight", {"sum": "a", "name": "q"}, "n"),
     ("MeanSyntax.weight", {"mean": "a", "name": "q"}, "n"),
     ("CountSyntax.by", {"count": "b == 'x'", "name": "q"}, "n"),

@@ -36,8 +36,6 @@ from dxgeom.noise.toeplitz import ToeplitzNormals
 from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
-pytestmark = pytest.mark.long
-
 DRAWS = 1_000_000
 HEXAGON = HalfspacePolytope(np.array([[1.0, 0], [0, 1], [1, 1]]), np.array([40.0, 40, 50]))
 SILENT_OF_SIZES = (CutNoise, GaussianWithJumps, CartesianProductNoise, LinearImageNoise, RejectionNoise)
@@ -135,6 +133,7 @@ def moment_errors(draws, second_moment, extra):
     return np.abs(products.mean(axis=0) - expected) / standard_error
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LAWS)
 def test_simulated_draws_have_the_exact_second_moment(name):
     law = LAWS[name]
@@ -143,6 +142,7 @@ def test_simulated_draws_have_the_exact_second_moment(name):
     assert moment_errors(draws, law.second_moment, 0).max() < 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LAWS)
 def test_what_a_law_says_of_mean_sizes_agrees_with_simulation(name):
     law = LAWS[name]
@@ -157,6 +157,7 @@ def test_what_a_law_says_of_mean_sizes_agrees_with_simulation(name):
     assert isinstance(law, SILENT_OF_SIZES), "a law that is silent of mean sizes is on that list"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LAWS)
 def test_released_draws_are_symmetric_and_have_the_exact_second_moment_plus_a_twelfth(name):
     law = LAWS[name]
@@ -165,6 +166,7 @@ def test_released_draws_are_symmetric_and_have_the_exact_second_moment_plus_a_tw
     assert moment_errors(draws.astype(float), law.second_moment, 1 / 12).max() < 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LAWS)
 def test_a_factor_stretches_released_draws(name):
     law = LAWS[name]
@@ -172,12 +174,14 @@ def test_a_factor_stretches_released_draws(name):
     assert moment_errors(draws, law.second_moment * 3.5**2, 1 / 12).max() < 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LAWS)
 def test_no_coordinate_reaches_further_than_stated(name):
     law = LAWS[name]
     assert np.abs(law.simulate(10_000, np.random.default_rng(1))).max() <= law.amplitude * 60
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LAWS)
 def test_the_loss_of_a_shift_is_at_most_its_stated_bound(name):
     """By that of the body, where it is known; through a wide map no preimage is shorter than the bound says."""
@@ -213,6 +217,7 @@ def test_the_loss_of_a_shift_is_at_most_its_stated_bound(name):
             law.known_body  # noqa: B018
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, law in LAWS.items() if not isinstance(law, CutNoise)])
 def test_a_law_casts_the_shadow_of_its_body(name):
     law = LAWS[name]
@@ -231,6 +236,7 @@ def test_a_law_casts_the_shadow_of_its_body(name):
         assert float((law.projection(onto) @ direction).max()) == pytest.approx(widest, rel=0, abs=1e-3 * size)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, law in LAWS.items() if law.body is not None and not law.concentrated])
 def test_the_noise_of_a_law_s_body_has_that_law(name):
     """By its own digest, or by its moment where another kind draws the same noise."""

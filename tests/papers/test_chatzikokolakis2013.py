@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from reference.paper_figures import figures_of
+from reference.paper_figures import figures_of, require_as_in_the_table
 
 from dxgeom.lab.laplace_tables import truncated_geometric
 from dxgeom.lab.optimal_tables import optimal_table
@@ -44,6 +44,7 @@ def test_every_figure_is_what_was_computed_elsewhere_and_what_the_page_shows():
     for row in rows:
         assert row.computed == pytest.approx(row.reference, abs=row.within), row.figure
     assert [row.line() for row in rows] == shown
+    assert require_as_in_the_table((row.figure, row.computed, row.within) for row in rows) == 3
 
 
 def test_guesses_from_the_report_itself_lose_less_than_from_the_nearest_place():

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from reference.paper_figures import require_as_in_the_table, table_rows
 from reference.project import PAPERS
 
 SCRIPTS = ("awan2020/figure_1", "chatzikokolakis2013/figure_1", "chatzikokolakis2013/figure_4", "wu2017/figure_7")
@@ -30,6 +31,7 @@ def test_the_figures_of_a_script_are_what_they_must_be(script, monkeypatch):
     assert rows
     for row in rows:
         assert row.computed == pytest.approx(row.reference, abs=row.within), row.figure
+    assert require_as_in_the_table((row.figure, row.computed, row.within) for row in rows)
 
 
 @pytest.mark.parametrize("script", SCRIPTS[:3])
@@ -47,8 +49,10 @@ def test_cities_in_degrees_and_pictures_of_kamalaruban(monkeypatch, tmp_path):
     metric = module.on_places(3)
     queries = module.run._random_queries("uniform", 20, 3)
     assert module.single_scales(metric, queries.matrix) == pytest.approx(module.run._single_scales(metric, queries))
-    for row in module.rows():
+    rows = list(module.rows())
+    for row in rows:
         assert row.computed == pytest.approx(row.reference, abs=row.within), row.figure
+    assert require_as_in_the_table((row.figure, row.computed, row.within) for row in rows) == 1
     assert len(module.strategies()) == 16
     monkeypatch.setattr(module, "strategies", lambda: np.linspace(1, 3, 16).tolist())
     monkeypatch.setattr(module, "HERE", tmp_path)
@@ -95,3 +99,38 @@ def test_every_script_is_named_in_the_table_and_every_name_is_a_script():
     named = set(re.findall(r"\b\w+/\w+\.py\b", table))
     scripts = {path.relative_to(PAPERS).as_posix() for path in PAPERS.glob("*/*.py") if path.parent.name != "dxgeom"}
     assert named == scripts  # the figures of dxgeom's own paper are held by tests of their own
+
+
+def test_numbers_of_the_table_are_as_near_to_the_corrected_ones_as_it_says():
+    compared = 0
+    for row in table_rows():
+        ours, corrected = row.numbers("ours"), row.numbers("corrected")
+        if ours and corrected:
+            margins = row.margins(len(ours))
+            for one, other, margin in zip(ours, corrected, margins, strict=True):
+                assert abs(one - other) <= margin * (1 + 1e-9), row.figure
+            compared += len(ours)
+        elif ours:
+            assert row.within == "a third" or len(row.margins(len(ours))) == len(ours), row.figure
+    assert compared >= 40
+
+
+def test_the_table_says_of_kamalaruban_what_its_page_shows():
+    """Which a test of the page holds to what the script computes."""
+    page = (PAPERS / "kamalaruban2020" / "page.md").read_text(encoding="utf-8")
+    lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")][2:]
+    found = [(name, computed, within) for name, computed, _, within in lines]
+    assert require_as_in_the_table(found) == 15
+
+
+def test_the_table_names_the_seeds_of_the_scripts():
+    rows = table_rows()
+    assert all(row.seed for row in rows)
+    for path in PAPERS.glob("*/*.py"):
+        name = path.relative_to(PAPERS).as_posix()
+        text = path.read_text(encoding="utf-8")
+        seeds = [row.seed for row in rows if row.script == name]
+        if "default_rng" not in text:
+            assert set(seeds) <= {"–"}, name
+        for seed in re.findall(r"default_rng\((\d+)\)", text):
+            assert name == "awan2020/run.py" or any(re.search(rf"\b{seed}\b", one) for one in seeds), (name, seed)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from services.browser import Browser
+
 LAYOUT = """
 const found = [];
 for (const picture of document.querySelectorAll('svg.scene')) {
@@ -75,3 +79,18 @@ for (const picture of document.querySelectorAll('svg.scene')) {
 return found;
 """
 """Words of pictures on what lies below their middle; at least 4.5 to 1."""
+
+
+DEAD = (
+    "return [...document.querySelectorAll('a[href]')].map(a => a.getAttribute('href')).filter("
+    "href => !href.startsWith('#') || !document.getElementById(href.slice(1)))"
+)
+
+
+def sound(browser: Browser, page: Path) -> None:
+    """Nothing was said, nothing was asked for, every link leads somewhere, nobody is kept out."""
+    assert browser.messages() == []
+    assert [one for one in browser.requests() if one != page.as_uri() and not one.startswith("data:")] == []
+    assert browser.ask(DEAD) == []
+    assert browser.ask("return document.scripts.length") == 0
+    assert browser.grave_faults() == []

@@ -242,8 +242,8 @@ class TableMechanism(LatticeNoise[NoisyTables]):
         return MappingProxyType({measured: tuple(parts) for measured, parts in found.items()})
 
     def _residuals(self, noisy: Mapping[int, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-        """Of every residual what these measured numbers say, times the cells of its table, and times SHARES for Laplace
-        noise; each but those of :attr:`noisy` parts says itself what it is."""
+        """Of every residual what these measured numbers say, times the cells of its table, and times :attr:`_averages`
+        for Laplace noise; each but those of :attr:`noisy` parts says itself what it is."""
         family, found = self.family, dict[int, NDArray[Any]]()
         for place, table in noisy.items():
             if self.normal:
@@ -251,7 +251,12 @@ class TableMechanism(LatticeNoise[NoisyTables]):
                 continue
             own = family.members_of(place % family.count)
             for inside, share in self._averaged.get(place, ((place, SHARES),)):
-                part = share * centred(_summed_to(table, own, family.members_of(inside)), differenced=False)
+                part = (
+                    share
+                    * self._averages
+                    // SHARES
+                    * centred(_summed_to(table, own, family.members_of(inside)), differenced=False)
+                )
                 found[inside] = found[inside] + part if inside in found else part
         return found
 
@@ -307,10 +312,19 @@ class TableMechanism(LatticeNoise[NoisyTables]):
         """(tables,): mean squared error of the least exact cell of each table at spend 1, rounding left out."""
         return self.cell_errors.most
 
+    @cached_property
+    def _averages(self) -> int:
+        """What the part that a measured table has in an average is told over. It is 1 where nothing is averaged: under
+        normal noise, and where each residual is told by one table only; there just of tables whose cells times SHARES
+        leave too few bits for records, so that all others stay what they were."""
+        cells = max(map(math.prod, self.queries.shapes))
+        if self.normal or 2**_BITS // (cells * SHARES) >= LEAST_ROOM:
+            return 1 if self.normal else SHARES
+        return 1 if all(len(own) == 1 for own in self._shares.values()) else SHARES
+
     @property
     def _finest(self) -> Fraction:
-        averages = 1 if self.normal else SHARES
-        room = 2**_BITS // (max(map(math.prod, self.queries.shapes)) * averages)
+        room = 2**_BITS // (max(map(math.prod, self.queries.shapes)) * self._averages)
         return Fraction(1, 2 ** max(0, (room // (2 * LEAST_ROOM)).bit_length() - 1))
 
     @cached_property
@@ -323,8 +337,7 @@ class TableMechanism(LatticeNoise[NoisyTables]):
         """Of what is counted in the data, which are shares where people count once."""
         if not np.any(self.scales > 0):
             return (1,) * len(self.queries.shapes)
-        averages = 1 if self.normal else SHARES
-        return tuple(math.prod(shape) * averages * self.step.denominator for shape in self.queries.shapes)
+        return tuple(math.prod(shape) * self._averages * self.step.denominator for shape in self.queries.shapes)
 
     def check(self, data: CountedTables, spend: Fraction) -> None:
         if self.queries.count > MOST_CELLS:

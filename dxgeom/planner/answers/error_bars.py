@@ -144,7 +144,10 @@ class ErrorBars:
             )
         clamped = tuple(dict.fromkeys(name for one in each for name in one.clamped))
         if clamped:
-            said.append(f"numbers are clamped, their true ends not stated: bars are about clamped {_listed(clamped)}")
+            said.append(
+                f"numbers beyond an end count as that end: answers are about clamped {_listed(clamped)}, and bars say "
+                "nothing of the difference"
+            )
         return said + self._of_conditions() + self._of_places()
 
     def _of_conditions(self) -> list[str]:

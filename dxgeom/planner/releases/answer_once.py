@@ -72,7 +72,8 @@ def checked_order(
     """What is asked of the ledger, as :func:`release` takes it. Raises: UnsupportedCombination, WrongArgument."""
     require(mechanism, Mechanism, "mechanism", "pass plan.mechanism, or what selection, mwem and their like return")
     require_words(":memory:", purpose, id, allotment)
-    _require_asked(mechanism.public_answers)
+    if id is None:  # else it may have been paid for, by an older version
+        _require_asked(mechanism.public_answers)
     return Order(
         mechanism.without_functions,
         _amount(mechanism, spend),
@@ -112,6 +113,7 @@ def release_as(
         earlier = earlier_release(opened, file, order)
         if earlier is not None:
             return repeated(mechanism, present, order.spend, order.plan_fingerprint, earlier)
+        _require_asked(mechanism.public_answers)
         check_allotment(opened, order.allotment)
         found = read(mechanism, data, how["outside"], how["count_column"], how["quiet_data"])
         mechanism.check(found.data, order.spend)

@@ -20,7 +20,8 @@ class ValueRounding:
 
     ``per_record``: the most that it moves the answer for each record that the query counts, in the answer's unit;
     *exact*. ``counted_by``: the place of a query that counts all these records, where one does. ``clamped``: columns
-    whose numbers were clamped to ends that are not the true ones; the answer is about the clamped numbers.
+    whose numbers were clamped to ends that are not the true ones, by the policy or the query; the answer is about the
+    clamped numbers.
     ``stepped``: columns of whose numbers its condition asks more than the values tell, which nothing bounds. That is
     about the words of the query, not about its weights: two that differ in it only are equal.
     """

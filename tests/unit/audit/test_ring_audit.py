@@ -26,14 +26,21 @@ rules:
 KNOWN = "known:\n  - totals: kind\n"
 
 
-def held(hold, more="", known=KNOWN):
-    return parse_policy(f"{HEAD}{more}{known}{'' if hold is None else f'hold: {hold}'}").compile()
+APART = HEAD.replace("  - {change: ill, epsilon: 1}\n", "unconnected: allow\n")
+"""Who is ill is hidden of nobody, so that some who change places are at no finite distance."""
+
+
+def held(hold, more="", known=KNOWN, head=HEAD):
+    return parse_policy(f"{head}{more}{known}{'' if hold is None else f'hold: {hold}'}").compile()
 
 
 @pytest.mark.parametrize(("hold", "people"), [("2", 2), ("all", 3)])
-@pytest.mark.parametrize("presence", ["", "  - {presence: true, epsilon: 0.4}\n"])
-def test_rings_followed_person_by_person_are_all_rings(hold, people, presence):
-    metric = held(hold, presence, "known:\n  - {where: ill == 'yes' and kind == 'c', count: 4}\n  - totals: kind\n")
+@pytest.mark.parametrize(
+    ("head", "presence"), [(HEAD, ""), (HEAD, "  - {presence: true, epsilon: 0.4}\n"), (APART, "")]
+)
+def test_rings_followed_person_by_person_are_all_rings(hold, people, head, presence):
+    counts = "known:\n  - {where: ill == 'yes' and kind == 'c', count: 4}\n  - totals: kind\n"
+    metric = held(hold, presence, counts, head)
     labels = metric.known.classes.of_elements(metric.universe)
     codes, rng = np.arange(metric.size), random.Random(people)
     apart = np.asarray(metric.metric.distance(codes[:, None], codes[None, :]))
@@ -41,7 +48,7 @@ def test_rings_followed_person_by_person_are_all_rings(hold, people, presence):
     expected: dict[tuple[int, ...], float] = {}
     for change, far in all_rings(apart, labels.tolist(), people):
         moved = tuple((weights @ np.array(change)).tolist())
-        if any(moved):
+        if any(moved) and np.isfinite(far):
             expected[moved] = min(expected.get(moved, np.inf), far)
     found = ring_shifts(weights, metric)
     shifts = [tuple(one) for one in found.shifts.tolist()]
@@ -51,6 +58,20 @@ def test_rings_followed_person_by_person_are_all_rings(hold, people, presence):
 def planned(hold, mechanism, privacy=""):
     metric = parse_policy(f"{privacy}{HEAD}{KNOWN}{'' if hold is None else f'hold: {hold}'}").compile()
     return dx.plan(metric, LinearQueries.marginals(metric.universe, [["kind", "ill"]]), mechanism=mechanism)
+
+
+@pytest.mark.long
+def test_whoever_stands_in_for_somebody_may_come_from_an_infinite_distance():
+    """Who is ill is protected of nobody, yet tells who changed places with whom: without noise the audit refuses it."""
+    plans = {}
+    for hold in (None, "all"):
+        metric = held(hold, head=APART)
+        asked = LinearQueries.from_matrix(["ill"], [[0, 1] * 3], metric.universe)
+        plans[hold] = dx.plan(metric, asked, mechanism="laplace")
+    assert plans[None].mechanism.law is None and audit_plan(plans[None]).holds
+    assert plans["all"].predicted_mse == pytest.approx(32, rel=1e-3) and audit_plan(plans["all"]).holds
+    with pytest.raises(CertificateRefused, match="shows more of the records"):
+        audit_plan(forged(plans[None], metric=plans["all"].metric))
 
 
 @pytest.mark.long

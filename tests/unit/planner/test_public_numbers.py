@@ -385,6 +385,22 @@ def test_nothing_is_charged_for_answers_that_are_all_public(tmp_path):
 
 
 @pytest.mark.long
+def test_what_an_older_version_was_paid_for_is_shown_again(tmp_path, monkeypatch):
+    """It released answers that are all public; whoever paid for them finds them by their key."""
+    read = policy(tmp_path, MARGINS)
+    asked = {"queries": [{"name": "first", "count": "a == 'a0'"}]}
+    plan = dx.plan(read.compile(), dx.queries_from_dict(asked, read))
+    ledger, rows = tmp_path / "l.db", _frame({"a": ["a0"], "b": ["b0"]})
+    with monkeypatch.context() as older:
+        older.setattr("dxgeom.planner.releases.answer_once._require_asked", lambda _: None)
+        paid = plan.release(rows, ledger=ledger, spend=1, id="then")
+    again = plan.release(rows, ledger=ledger, spend=1, id="then")
+    assert again.repeated and again.values.tolist() == paid.values.tolist()
+    with pytest.raises(UnsupportedCombination, match="nothing is charged"):
+        plan.release(rows, ledger=ledger, spend=1, id="now")
+
+
+@pytest.mark.long
 def test_public_numbers_never_make_a_plan_worse_than_it_is_without_them(tmp_path):
     """Whole tables have noise in parts, which what is left of them has not."""
     sizes = (10, 10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -112,3 +113,20 @@ def test_the_number_of_people_is_not_asked_for_where_it_is_private_and_small_gro
     queries = dx.queries_from_dict({"records": 10**6, "queries": asked}, policy)
     text = " ".join(plan_screen(dx.plan(policy.compile(), queries, mechanism="laplace"), Fraction(1)).lines())
     assert "may be of none if these are few" in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("objective", "said"),
+    [
+        ("mse", "No added noise has less squared error."),
+        ("l1", "No added noise has a smaller expected ℓ₁ error."),
+        ("quantile-95", "Its 95 % quantile of the largest error is at most {} times the least"),
+    ],
+)
+def test_how_near_a_plan_is_to_the_least_is_said_of_what_it_makes_small(objective, said):
+    policy = dx.parse_policy(POLICY)
+    asked = dx.parse_queries("queries:\n  - count: sex == 'F'\n  - count: wait < 300\n", policy)
+    plan = dx.plan(policy.compile(), asked, objective=objective)
+    text = " ".join(" ".join(plan_screen(plan, Fraction(1)).lines()).split())
+    assert said.format(f"{math.ceil(plan.gap * 100) / 100:g}") in text

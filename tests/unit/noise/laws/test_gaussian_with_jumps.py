@@ -280,3 +280,27 @@ def test_widths_are_those_of_all_jumps_looked_at_one_by_one(row):
             moment = rising**2 * variance / 2 + np.log1p(-rates.sum()) - np.log1p(-series)
             bounds.append((np.log(2 / 0.05) + max(moment, 0.0)) / rising)
     assert law.widths_along(np.array([row]), 0.05)[0] == pytest.approx(min(bounds), rel=1e-8)
+
+
+def test_bars_of_many_answers_are_those_of_each_alone():
+    """Of more coordinates than are looked at together: few for each answer, all of them for one, and none for one."""
+    size = 60
+    columns = np.vstack([np.eye(size, dtype=np.int64), np.zeros((1, size), dtype=np.int64)])
+    # Neighbours along a line, whoever is 20 apart, and each from nobody.
+    near = np.arange(size - 1)
+    first = np.concatenate([near, np.arange(size - 20), np.arange(size)])
+    second = np.concatenate([near + 1, np.arange(20, size), np.full(size, size)])
+    distances = np.concatenate([np.full(size - 1, 0.5), np.full(size - 20, 1.5), np.full(size, 1.0)])
+    law = GaussianWithJumps.around(
+        GaussianNoise(Ellipsoid(np.diag(np.linspace(12, 15, size)))), JumpShifts(columns, first, second, distances)
+    )
+    rows = np.vstack([np.eye(size), (np.eye(size) - np.eye(size, k=3))[::4], np.ones(size), np.zeros(size)])
+    some = range(0, len(rows), 3)
+    alone = [law.quantiles_along(rows[place : place + 1], 0.05)[0] for place in some]
+    assert law.quantiles_along(rows, 0.05)[some] == pytest.approx(alone, rel=1e-12)
+    alone = [law.widths_along(rows[place : place + 1], 0.05)[0] for place in some]
+    assert law.widths_along(rows, 0.05)[some] == pytest.approx(alone, rel=1e-12)
+    points, _, rates = law._kinds_over(np.array([3, 7]))
+    whole = np.array([law.shifts.points(slice(None))[:, [3, 7]].tolist()])[0]
+    for point, rate in zip(points, rates, strict=True):
+        assert rate == pytest.approx(law._float_rates[(whole == point).all(axis=1)].sum(), rel=1e-12)
