@@ -147,7 +147,8 @@ def told(
     About a pair, a release at spend s tells at most s times its own policy's distance; these add up. Policies that read
     the same columns otherwise are compared value by value, and what one of them hides another may have told. Very many
     releases under one policy are told as a curve, too; where it counts concentrated privacy, plan files say which of
-    them had Gaussian noise.
+    them had Gaussian noise. Under a policy with a time it says what was disclosed of one row in each of several
+    periods, and of a life: plan files of running totals may show that it is less than promised.
 
     \b
     Example:
@@ -160,8 +161,11 @@ def told(
         from dxgeom.policy.policy import load_policy
 
         history = read_ledger(ledger)
-        noises = {plan.fingerprint: plan.noise for plan in map(load_plan, plans or ()) if plan.noise is not None}
-        found = disclosed_loss(history, load_policy(policy), map(load_policy, others or ()), edition, noises)
+        known = [load_plan(plan) for plan in plans or ()]
+        noises = {plan.fingerprint: plan.noise for plan in known if plan.noise is not None}
+        times = {plan.fingerprint: noise for plan in known if (noise := plan.over_time) is not None}
+        asked = load_policy(policy), map(load_policy, others or ())
+        found = disclosed_loss(history, *asked, edition, noises, times)
         print_either(output, {"ledger": ledger, **found.as_dict()}, found.lines())
 
 

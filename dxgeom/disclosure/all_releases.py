@@ -18,6 +18,7 @@ from typing import Any, Final, final
 
 from dxgeom.disclosure.contributions import Spread, contributions, spread
 from dxgeom.disclosure.curves import LossCurve, Noise, curve_of_entries
+from dxgeom.disclosure.over_time import NoiseOverTime, TimeLoss, time_loss
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.book import KeptAccount
 from dxgeom.ledger.entry import Entry
@@ -106,7 +107,8 @@ class DisclosedLoss:
     for people with many rows, in sentences; empty where none is said to have. ``curve``: over the policy's distances,
     where all releases were under it; a sum of ε says little of very many. ``known``: for whoever knows the counts that
     the policy lists as public, None where it lists none. ``chance``: with which any of these releases was outside its
-    promise, 0 for never.
+    promise, 0 for never. ``over_time``: of rows in several periods, where the policy states a
+    time and all releases were under it.
     """
 
     policy: str
@@ -121,6 +123,7 @@ class DisclosedLoss:
     curve: LossCurve | None = None
     known: KnownLoss | None = None
     chance: Fraction = Fraction(0)
+    over_time: TimeLoss | None = None
 
     def lines(self) -> list[str]:
         """For a reader."""
@@ -146,6 +149,7 @@ class DisclosedLoss:
                 if self.of_presence is None
                 else ["", "whether somebody has a record", f"  {self._odds(self.of_presence)}"]
             ),
+            *([] if self.over_time is None else ["", *self.over_time.lines(self._odds)]),
             *([] if self.known is None else ["", *self.known.lines(self._odds)]),
             *([] if self._shown is None else ["", *self._shown.lines()]),
             "",
@@ -176,6 +180,7 @@ class DisclosedLoss:
             "presence": self.of_presence,
             **({} if self.privacy == PURE else {"privacy": self.privacy}),
             **({"people": list(self.people)} if self.people else {}),
+            **({} if self.over_time is None else {"over_time": self.over_time.as_dict()}),
             **({} if self.known is None else {"known": self.known.as_dict()}),
             **({"delta": str(self.chance)} if self.chance else {}),
             **({} if self._shown is None else {"curve": self._shown.as_dict()}),
@@ -221,13 +226,15 @@ def disclosed_loss(
     others: Iterable[Policy] = (),
     edition: str | None = None,
     noises: Mapping[str, Noise] | None = None,
+    over_time: Mapping[str, NoiseOverTime] | None = None,
 ) -> DisclosedLoss:
     """What the ledger's releases may have told about the policy's pairs of records.
 
     Args: ``others``: policies of the ledger's further accounts, where the ledger does not keep them. ``edition``: of
     the data, where the ledger counts editions as having different people; left out, the one that the policy names.
     ``noises``: of a ledger that counts concentrated privacy, which noise plans have, by their fingerprints, such as
-    ``{plan.fingerprint: plan.noise}``: of releases by others no more is known than the promise.
+    ``{plan.fingerprint: plan.noise}``: of releases by others no more is known than the promise. ``over_time``:
+    likewise what their noise reveals of rows in several periods, ``plan.over_time`` where it is not None.
     Guarantee: *rounded up* to four digits, but for a relative 1e-9 by which compiled distances may be rounded down;
     nothing in it depends on data. Each person has one record; or, where the policy says who people are, all of a
     person's rows change alike, and what was released under policies that say otherwise of people counts as ∞.
@@ -274,6 +281,7 @@ def disclosed_loss(
         curve,
         known_loss(policy, released, max(_up(widest), presence or 0.0), _up),
         sum((history.chances[one.number].chance for one in entries if one.number in history.chances), Fraction(0)),
+        time_loss(policy, entries, history.privacy_measure.name, over_time or {}, _up) if alike else None,
     )
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.candidates import CandidateResult
     from dxgeom.planner.estimates.worth import EstimateWorth
     from dxgeom.planner.instalments.instalment import Instalment
+    from dxgeom.planner.instalments.over_time import TotalsOverTime
     from dxgeom.planner.instalments.telling import Closing, Opening
     from dxgeom.planner.releases.simulated_estimates import SimulatedWorth
 
@@ -355,6 +356,14 @@ class Plan(Pictured):
             how,
         )
         return replace(released, estimated_as=named, shown_estimate=beside)
+
+    @property
+    def over_time(self) -> TotalsOverTime | None:
+        """What its noise reveals of rows in several periods, for :func:`dxgeom.disclosure.disclosed_loss`; None but of
+        running totals along the policy's time alone."""
+        from dxgeom.planner.instalments.over_time import over_time
+
+        return over_time(self)
 
     def open(
         self,

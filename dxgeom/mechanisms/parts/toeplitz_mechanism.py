@@ -179,6 +179,16 @@ class ToeplitzMechanism(BoxedCounts):
         asked = self.name, self.metric.fingerprint, self.boxes.fingerprint
         return canonical_digest("running totals with noise", *asked, *self.strategy.identity, self.scales)
 
+    def told_within(self, width: int) -> Fraction | None:
+        """The square of what any change within so many values in a row reveals where 1 is spent, one record of each, at
+        most;
+        *rounded up*. None where totals are not along one attribute. Raises: TooLarge."""
+        if not isinstance(self.strategy, LineStrategy) or len(self.merged.columns) != 1:
+            return None
+        classes = tuple(self.merged.columns[0].codes.tolist())
+        bounds = LineBounds(None, None, True, spans=((width, Fraction(1)),), classes=classes)
+        return max(self.strategy.within(self.scale, bounds))
+
     def periods_of_totals(self, axis: int, periods: int) -> NDArray[np.int64] | None:
         """(n,): the last of so many values of an attribute that each total counts; None where totals are not of these,
         one by one, and of nothing else."""

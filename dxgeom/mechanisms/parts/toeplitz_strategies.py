@@ -154,7 +154,7 @@ class ToeplitzStrategy(Closed):
         most = max(Fraction(self._squares[self.size - first]) / own**2 for first, _, own in runs)
         if bounds.presence is not None and most > bounds.presence**2:
             return False
-        if any(told > 1 for told in self._within(scale, bounds)):
+        if any(told > 1 for told in self.within(scale, bounds)):
             return False
         if bounds.apart is None:
             return True
@@ -163,7 +163,7 @@ class ToeplitzStrategy(Closed):
             bounds.line and max(self._steps(runs), default=Fraction(0)) <= bounds.apart**2
         )
 
-    def _within(self, scale: float, bounds: LineBounds) -> Iterator[Fraction]:
+    def within(self, scale: float, bounds: LineBounds) -> Iterator[Fraction]:
         """For each of the spans the square of what any change within it reveals at most, over its number's;
         *rounded up*. Raises: TooLarge.
 
@@ -205,7 +205,7 @@ class ToeplitzStrategy(Closed):
             runs = list(zip(self._starts, [*self._starts[1:], self.size], lengths, strict=True))
             step = math.sqrt(max(self._steps(runs), default=Fraction(0))) if bounds.line else obtuse
             wanted.append(min(step, obtuse) / float(bounds.apart))
-        wanted += [math.sqrt(told) for told in self._within(1.0, bounds)]
+        wanted += [math.sqrt(told) for told in self.within(1.0, bounds)]
         for margin in _MARGINS:
             scale = max(wanted, default=0.0) * (1 + margin)
             if self.hides(scale, bounds):

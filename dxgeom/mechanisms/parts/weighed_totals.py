@@ -185,6 +185,11 @@ class WeighedStrategy(Closed):
         apart = round_down(bounds.apart)
         return 2 * record <= apart or (bounds.line and step <= apart)
 
+    def within(self, scale: float, bounds: LineBounds) -> Iterator[Fraction]:
+        """For each of the spans the square of what any change within it reveals at most, over its number's;
+        *rounded up*. Raises: CertificateRefused, TooLarge."""
+        return _within(self.law(scale, 1.0), bounds)
+
     def least_scale(self, bounds: LineBounds) -> float:
         """Nearly the smallest scale that :meth:`hides`, which whoever takes it has proved. Raises: CertificateRefused,
         TooLarge."""
