@@ -67,6 +67,7 @@ COMMANDS_RUN_HERE = {
         "verify",
     ],
     "docs/guide/checking.md": ["verify", "verify", "verify", "verify", "verify", "audit", "plan", "audit"],
+    "docs/guide/keys.md": ["plan", "release"],
     "docs/guide/every-day.md": ["key", "plan", "open", "release", "release", "release"],
     "docs/guide/tasks.md": ["plan", "release", "ledger", "release", "release", "ledger", "plan", "plan"],
     "docs/guide/secrets.md": ["answer", "answer"],
