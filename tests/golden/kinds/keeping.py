@@ -146,8 +146,9 @@ def shown_release(name: str, path: Path) -> dict[str, list[str]]:
 
 def since(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
     """What a document of a release says by now, by its place, where it once said something else."""
-    # Of what is public a sentence is the same wherever it stands: tests/unit/policy/explain/test_people.py.
-    apart = ("remaining", "kept", "repeated", "ledger", "public")
+    # Of what is public a sentence is the same wherever it stands: tests/unit/policy/explain/test_people.py. An estimate
+    # is made of what was released, anew each time.
+    apart = ("remaining", "kept", "repeated", "ledger", "public", "estimate")
     return dict(_changes(*({key: one[key] for key in one if key not in apart} for one in (before, now)), ""))
 
 
