@@ -66,7 +66,7 @@ def test_no_public_name_of_the_papers_laboratory_is_unreachable():
     files hand each other."""
     answers = {"answer_plan", "answers", "data_sets", "secrets", "task", "kind", "__init__"}
     handed = {"honouring", "odds_below", "require_metric_and_spend", "require_prior", "entry_sensitivities"}
-    handed |= {"DatabasePolicy", "RatioSolution", "SmallGraphs", "rounded_and_mixed"}
+    handed |= {"DatabasePolicy", "ProductSpace", "RatioSolution", "SmallGraphs", "ValuedDatasets", "rounded_and_mixed"}
     files = [path for path in (PACKAGE / "lab").glob("*.py") if path.stem not in answers]
     assert set().union(*map(public_names, files)) - handed <= listed_things("dxgeom.lab")
 
