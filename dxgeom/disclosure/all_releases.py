@@ -107,8 +107,8 @@ class DisclosedLoss:
     for people with many rows, in sentences; empty where none is said to have. ``curve``: over the policy's distances,
     where all releases were under it; a sum of ε says little of very many. ``known``: for whoever knows the counts that
     the policy lists as public, None where it lists none. ``chance``: with which any of these releases was outside its
-    promise, 0 for never. ``over_time``: of rows in several periods, where the policy states a
-    time and all releases were under it.
+    promise, 0 for never. ``over_time``: of rows in several periods, where the policy states a time and all
+    releases were under it.
     """
 
     policy: str

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -350,10 +350,8 @@ class GaussianWithJumps(NoiseLaw):
         axes, sizes = self.gaussian.body.axes, np.abs(rows)
         variances = np.sum((np.abs(rows @ axes) + sizes @ np.abs(axes) * slack) ** 2, axis=1)
         found = np.empty(len(rows))
-        for group in _groups(rows):
-            used = np.flatnonzero(rows[group].any(axis=0))
-            points, reaches, rates = self._kinds_over(used)
-            along = np.abs(rows[np.ix_(group, used)] @ points.T) + sizes[np.ix_(group, used)] @ np.abs(points).T * slack
+        for group, here, points, reaches, rates in self._in_groups(rows):
+            along = np.abs(here @ points.T) + np.abs(here) @ np.abs(points).T * slack
             some = max(1, _TOGETHER // max(len(reaches), 1))
             for start in range(0, len(group), some):
                 own, part = group[start : start + some], along[start : start + some]
@@ -368,12 +366,9 @@ class GaussianWithJumps(NoiseLaw):
         # Of what cancels in float64, so much may be left.
         sizes = np.linalg.norm(np.abs(rows) @ np.abs(axes), axis=1)
         deviations, furthest = np.linalg.norm(rows @ axes, axis=1), self.widths_along(rows, BEYOND)
-        for group in _groups(rows):
-            used = np.flatnonzero(rows[group].any(axis=0))
-            points, reaches, rates = self._kinds_over(used)
-            own = rows[np.ix_(group, used)]
-            along = np.abs(own @ points.T)
-            sizes[group] += (np.abs(own) @ np.abs(points).T * (1 + reaches)).max(axis=1, initial=0.0)
+        for group, here, points, reaches, rates in self._in_groups(rows):
+            along = np.abs(here @ points.T)
+            sizes[group] += (np.abs(here) @ np.abs(points).T * (1 + reaches)).max(axis=1, initial=0.0)
             for place, moved in zip(group.tolist(), along, strict=True):
                 if furthest[place] == 0:
                     continue
@@ -387,6 +382,12 @@ class GaussianWithJumps(NoiseLaw):
                 waves = np.exp(-((turns * deviation) ** 2) / 2) / (1 + stopped / (1 - self.rate))
                 found[place] = quantile(waves, rest, end, missed)
         return np.asarray(found + sizes * _CANCELLED)
+
+    def _in_groups(self, rows: NDArray[np.float64]) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Places, entries in the coordinates that are used, and kinds of jumps over these, of each group of rows."""
+        for group in _groups(rows):
+            used = np.flatnonzero(rows[group].any(axis=0))
+            yield group, rows[np.ix_(group, used)], *self._kinds_over(used)
 
     def _kinds_over(
         self, used: NDArray[np.int64]

@@ -251,12 +251,8 @@ class TableMechanism(LatticeNoise[NoisyTables]):
                 continue
             own = family.members_of(place % family.count)
             for inside, share in self._averaged.get(place, ((place, SHARES),)):
-                part = (
-                    share
-                    * self._averages
-                    // SHARES
-                    * centred(_summed_to(table, own, family.members_of(inside)), differenced=False)
-                )
+                part = centred(_summed_to(table, own, family.members_of(inside)), differenced=False)
+                part = share * self._averages // SHARES * part
                 found[inside] = found[inside] + part if inside in found else part
         return found
 
@@ -317,10 +313,10 @@ class TableMechanism(LatticeNoise[NoisyTables]):
         """What the part that a measured table has in an average is told over. It is 1 where nothing is averaged: under
         normal noise, and where each residual is told by one table only; there just of tables whose cells times SHARES
         leave too few bits for records, so that all others stay what they were."""
-        cells = max(map(math.prod, self.queries.shapes))
-        if self.normal or 2**_BITS // (cells * SHARES) >= LEAST_ROOM:
-            return 1 if self.normal else SHARES
-        return 1 if all(len(own) == 1 for own in self._shares.values()) else SHARES
+        if self.normal:
+            return 1
+        narrow = 2**_BITS // (max(map(math.prod, self.queries.shapes)) * SHARES) < LEAST_ROOM
+        return 1 if narrow and all(len(own) == 1 for own in self._shares.values()) else SHARES
 
     @property
     def _finest(self) -> Fraction:

@@ -181,8 +181,7 @@ class ToeplitzMechanism(BoxedCounts):
 
     def told_within(self, width: int) -> Fraction | None:
         """The square of what any change within so many values in a row reveals where 1 is spent, one record of each, at
-        most;
-        *rounded up*. None where totals are not along one attribute. Raises: TooLarge."""
+        most; *rounded up*. None where totals are not along one attribute. Raises: TooLarge."""
         if not isinstance(self.strategy, LineStrategy) or len(self.merged.columns) != 1:
             return None
         classes = tuple(self.merged.columns[0].codes.tolist())
