@@ -17,8 +17,8 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.mechanisms.shapes.hulls import coarse_hull, hull_mechanism, sensitivity_hull
-from dxgeom.mechanisms.shapes.rotated_axes import best_strategy, rotated_laplace
 from dxgeom.mechanisms.shapes.round_spaces import round_space
+from dxgeom.mechanisms.shapes.strategy import best_strategy, rotated_laplace
 from dxgeom.noise.composed import LinearImageNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.numeric.qhull import HullLimits

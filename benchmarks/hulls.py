@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.geometry.hull_growth import estimate_of
+from dxgeom.geometry.fan import estimate_of
 from dxgeom.geometry.polytope import hull_of_points
 from dxgeom.numeric.qhull import HullLimits
 

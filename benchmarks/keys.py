@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow
 
 import dxgeom as dx
-from dxgeom.engines.counted_keys import KeyTable
+from dxgeom.engines.counted_tables import KeyTable
 from dxgeom.numeric.randomness import SystemRandomness
 
 LOOP = 10**7

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
-from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
+from dxgeom.mechanisms.linear.laplace import minimise_reciprocal_squares
 
 Rows = NDArray[np.float64]
 

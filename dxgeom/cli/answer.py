@@ -25,7 +25,7 @@ from dxgeom.cli.terminal import begun_file, json_lines, print_json, print_lines,
 from dxgeom.errors import DataError
 
 if TYPE_CHECKING:
-    from dxgeom.lab.answer_plan import AnswerPlan
+    from dxgeom.lab.answers import AnswerPlan
     from dxgeom.lab.secrets import SecretAnswer
     from dxgeom.planner.release import Release
 
@@ -78,7 +78,7 @@ def answer(
     """
     _require_whole(secret, ledger, key, rehearse)
     with refusals(output):
-        from dxgeom.lab.answer_plan import plan_answer
+        from dxgeom.lab.answers import plan_answer
 
         planned = plan_answer(policy, task, spend=spend)
         with begun_file(written, 0o600) as write, whatever_becomes_of_the_terminal():

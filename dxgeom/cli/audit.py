@@ -176,12 +176,12 @@ def _audited(claims: dict[str, Any], subject: Path) -> Audit:
 
             return audit_policy(claims, load_policy(subject))
         case "matrix":
-            from dxgeom.audit.distances_audit import audit_matrix
+            from dxgeom.audit.policy_audit import audit_matrix
             from dxgeom.cli.distances import read_matrix
 
             return audit_matrix(claims, read_matrix(subject).entries)
         case "edges":
-            from dxgeom.audit.distances_audit import audit_edges
+            from dxgeom.audit.policy_audit import audit_edges
             from dxgeom.cli.distances import read_edges
 
             return audit_edges(claims, read_edges(subject).edges)

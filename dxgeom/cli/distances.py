@@ -75,7 +75,7 @@ def read_matrix(path: Path) -> ClaimedMatrix:
             return _from_text(path)
         if ending == ".npy":
             return ClaimedMatrix((), _from_npy(path))
-    from dxgeom.engines.matrices import matrix_of_parquet
+    from dxgeom.engines.answer_frames import matrix_of_parquet
 
     return ClaimedMatrix(*matrix_of_parquet(path, MOST_CELLS))
 
@@ -276,7 +276,7 @@ def write_matrix(source: Path, target: Path, claimed: ClaimedMatrix, entries: ND
             case ".npy":
                 np.save(target, entries)
             case _:
-                from dxgeom.engines.matrices import matrix_to_parquet
+                from dxgeom.engines.answer_frames import matrix_to_parquet
 
                 matrix_to_parquet(source, target, entries)
 

@@ -199,8 +199,7 @@ def _refused(doubt: FormDoubt, output: Format) -> typer.Exit:
 
 
 def _chosen(found: FoundTable, wishes: Wishes, asking: bool, output: Format) -> Chosen:
-    from dxgeom.starting.choices import chosen_alone, facts_in_words, repeats_in_words
-    from dxgeom.starting.dialogue import Dialogue
+    from dxgeom.starting.choices import Dialogue, chosen_alone, facts_in_words, repeats_in_words
 
     if output is Format.text:
         _echo(facts_in_words(found))

@@ -250,7 +250,7 @@ def move(
       dxgeom ledger move privacy.db postgresql://keeper@db.example/privacy?ledger=clinic --grant analysts
     """
     with refusals(output):
-        from dxgeom.ledger.migration import move_ledger
+        from dxgeom.ledger.history import move_ledger
 
         history = move_ledger(ledger, server, grant=grant or [])
         last = last_seal(history)

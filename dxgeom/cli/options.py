@@ -144,7 +144,7 @@ def body_of(text: str) -> list[list[float]]:
     Raises: typer.BadParameter.
     """
     leave_unloaded()
-    from dxgeom.queries.own_body import NoBody, corners_stated
+    from dxgeom.queries.queries_file import NoBody, corners_stated
 
     said = text.strip()
     if said[:1] != "[" and "(" not in said:

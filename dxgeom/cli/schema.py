@@ -47,6 +47,6 @@ def schema(
 
         print_json(task_schema())
     else:
-        from dxgeom.plan_files.schemas import FILES
+        from dxgeom.plan_files.codec import FILES
 
         print_json(FILES[of.value]())

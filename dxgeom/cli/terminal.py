@@ -36,8 +36,7 @@ from dxgeom.errors import (
     file_errors,
 )
 from dxgeom.numeric.json_text import jsonable
-from dxgeom.wording.numbers import counted
-from dxgeom.wording.signs import in_encoding
+from dxgeom.wording.numbers import counted, in_encoding
 
 if TYPE_CHECKING:
     from dxgeom.document.document import Document

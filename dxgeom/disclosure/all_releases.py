@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dxgeom.disclosure.contributions import Spread, contributions, spread
-from dxgeom.disclosure.curves import LossCurve, Noise, curve_of_entries
+from dxgeom.disclosure.contributions import LossCurve, Noise, Spread, contributions, curve_of_entries, spread
 from dxgeom.disclosure.over_time import NoiseOverTime, TimeLoss, time_loss
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.book import KeptAccount

@@ -24,7 +24,7 @@ from dxgeom.document.document import (
     Signature,
     plain_words,
 )
-from dxgeom.wording.signs import in_encoding
+from dxgeom.wording.numbers import in_encoding
 
 WIDTH: Final = 80
 _CELLS: Final = 40

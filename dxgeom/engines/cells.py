@@ -26,8 +26,8 @@ from dxgeom.engines.read_cells import (
 from dxgeom.engines.source import Source, ibis
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import OUTSIDE, Attribute
-from dxgeom.universe.reading.cell_rules import BLANKS, CellRules
 from dxgeom.universe.reading.reading import CellReading
+from dxgeom.universe.reading.written import BLANKS, CellRules
 from dxgeom.universe.universe import Universe
 
 _DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"

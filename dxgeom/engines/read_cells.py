@@ -22,10 +22,9 @@ import pyarrow as pa
 from dxgeom.engines.source import ROWS, Source, ibis, wanted_rows
 from dxgeom.errors import DataError
 from dxgeom.universe.attributes import Attribute
-from dxgeom.universe.reading.cell_rules import BLANKS, CellRules, Ignored
 from dxgeom.universe.reading.expressions import LocalDay, MomentPart
 from dxgeom.universe.reading.reading import CellReading, Reading
-from dxgeom.universe.reading.written import WrittenMoment
+from dxgeom.universe.reading.written import BLANKS, CellRules, Ignored, WrittenMoment
 from dxgeom.universe.wording import shown
 
 TYPED: Final = "\x1f"

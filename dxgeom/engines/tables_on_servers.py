@@ -25,8 +25,7 @@ from dxgeom.engines.reading import Grouping, RecordReader
 from dxgeom.engines.source import Source, ibis
 from dxgeom.engines.watching import changed_meanwhile
 from dxgeom.universe.attributes import OUTSIDE
-from dxgeom.universe.people.people import SHARES
-from dxgeom.universe.people.shares import ComponentKeys, require_room
+from dxgeom.universe.people.people import SHARES, ComponentKeys, require_room
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 _DAY: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")

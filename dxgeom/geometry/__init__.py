@@ -8,7 +8,7 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.geometry.body import ConvexBody as ConvexBody
-    from dxgeom.geometry.composed_bodies import (
+    from dxgeom.geometry.round_bodies import (
         CartesianProduct as CartesianProduct,
         FreeSum as FreeSum,
         LinearImage as LinearImage,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         contains as contains,
         least_noise as least_noise,
     )
-    from dxgeom.geometry.enclosing import (
+    from dxgeom.geometry.hulls import (
         EnclosureLimits as EnclosureLimits,
         StatedSupport as StatedSupport,
         enclosing_polytope as enclosing_polytope,

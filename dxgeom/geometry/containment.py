@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody, Rows, diagonal, dot, rationals
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, blocks_of
+from dxgeom.geometry.round_bodies import CartesianProduct, FreeSum, blocks_of
 from dxgeom.numeric.exact_numbers import (
     ExactNumber,
     at_most_one,

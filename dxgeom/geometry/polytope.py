@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.geometry.body import ConvexBody, Rows
-from dxgeom.geometry.fan import Fan, certify_fan, largest_gauge, pulled_triangulation, rounded_planes
+from dxgeom.geometry.fan import Fan, certify_fan, extreme_points, largest_gauge, pulled_triangulation, rounded_planes
 from dxgeom.geometry.gauge import RowNorm
-from dxgeom.geometry.hull_growth import extreme_points
 from dxgeom.numeric.exact_numbers import ExactNumber, rational
 from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF
@@ -40,7 +39,7 @@ class SymmetricPolytope(ConvexBody):
     ``moved``: how many units a vertex was moved at most, per coordinate, from the difference it stands for.
     ``stated``: (n, m) the points that it was made around, where they are few.
     Only :func:`hull_of_differences`, :func:`hull_of_points`, :func:`hull_of_corners` and
-    :func:`dxgeom.geometry.enclosing.enclosing_polytope` make one.
+    :func:`dxgeom.geometry.hulls.enclosing_polytope` make one.
     """
 
     fan: Fan = field(repr=False)

@@ -19,11 +19,10 @@ from dxgeom.universe.queries import LinearQueries
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-    from dxgeom.planner.answers.error_bars import ErrorBars
-    from dxgeom.planner.answers.linear_answers import LinearAnswers
+    from dxgeom.planner.answers.linear_answers import ErrorBars, LinearAnswers
+    from dxgeom.planner.choose import ListedNoise
     from dxgeom.planner.comparing.comparison import CandidateComparison
     from dxgeom.planner.estimates.estimate import EstimateWish
-    from dxgeom.planner.listed_plan import ListedNoise
     from dxgeom.planner.measures import MeasureComparison
     from dxgeom.planner.objectives.objective import Objective, UnitError
     from dxgeom.planner.objectives.usefulness import UselessAnswer
@@ -104,7 +103,7 @@ class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
         return replace(plan, decided=replace(decided, comparison=replace(decided.comparison, accepted=True)))
 
     def known(self, plan: Plan, spend: Fraction, records: int | None) -> ErrorBars:
-        from dxgeom.planner.answers.error_bars import ErrorBars
+        from dxgeom.planner.answers.linear_answers import ErrorBars
 
         return ErrorBars(plan.queries, plan.mechanism, spend, plan.records if records is None else records)
 
@@ -158,7 +157,7 @@ class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
 
     def bounds(self, plan: Plan) -> Mapping[str, float]:
         """See ``bounds_of``."""
-        from dxgeom.planner.objectives.bounds import bounds_of
+        from dxgeom.planner.objectives.objective import bounds_of
 
         return bounds_of(plan.mechanism.sensitivity, plan.objective, plan.lower_bound)
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, WithJsonSchema
 from dxgeom.planner.kind import Planning, QuestionKind
 from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar
-from dxgeom.queries.grouping import groups_by
+from dxgeom.queries.columns import groups_by
 from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.query_kind import SEVERAL_WORDS, Where, condition_words
 from dxgeom.queries.tasks.task_kind import STRICT, TaskKind, TaskReader, TaskSyntax
@@ -82,7 +82,7 @@ class DistinctKind(TaskKind, QuestionKind[DistinctTask], PlanKind):
         return f"{plan.question.called}, of {plan.mechanism.most:,} that there can be"
 
     def answers(self, plan: Plan, answer: int, spend: Fraction, records: int | None) -> ShownAnswers:
-        from dxgeom.planner.tasks.distinct_answers import DistinctAnswers
+        from dxgeom.planner.tasks.task_answers import DistinctAnswers
 
         return DistinctAnswers(plan.question, plan.mechanism, int(answer), spend)
 

@@ -16,7 +16,7 @@ from dxgeom.planner.plan_kind import PlanKind
 from dxgeom.planner.unknown import Unknown
 from dxgeom.policy.source.fields import Chance
 from dxgeom.policy.source.yaml_tree import Mapping, Node
-from dxgeom.queries.grouping import groups_by
+from dxgeom.queries.columns import groups_by
 from dxgeom.queries.query_kind import SEVERAL_WORDS
 from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader, TaskSyntax, whole
 from dxgeom.universe.decimals import NotANumber, exact

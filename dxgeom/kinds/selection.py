@@ -23,7 +23,7 @@ from dxgeom.universe.tasks.questions import SelectTask
 if TYPE_CHECKING:
     from dxgeom.noise.noisy_maximum import SelectionLaw
     from dxgeom.planner.plan import Plan
-    from dxgeom.planner.tasks.selected import Selected
+    from dxgeom.planner.tasks.task_answers import Selected
 
 LAWS: Final = ("permute-and-flip", "exponential")
 MOST_PICKS: Final = 1000
@@ -104,8 +104,10 @@ class SelectKind(TaskKind, QuestionKind[SelectTask], PlanKind):
 
     def part(self, question: SelectTask, how: Planning) -> Plan:
         """Raises: as :func:`dxgeom.selection`, or :func:`dxgeom.mechanisms.selection.top_selection` of several."""
-        from dxgeom.mechanisms.selection.selections import selection  # slow to load, as all that plans is
-        from dxgeom.mechanisms.selection.top import top_selection
+        from dxgeom.mechanisms.selection.selections import (
+            selection,  # slow to load, as all that plans is
+            top_selection,
+        )
         from dxgeom.planner.plan import Plan
 
         law, records = cast("SelectionLaw", question.law), how.wish.records
@@ -138,7 +140,7 @@ class SelectKind(TaskKind, QuestionKind[SelectTask], PlanKind):
         return f"the {which} of {len(question.each_label)} candidates by {law}"
 
     def answers(self, plan: Plan, answer: Any, spend: Fraction, records: int | None) -> Selected:
-        from dxgeom.planner.tasks.selected import Selected
+        from dxgeom.planner.tasks.task_answers import Selected
 
         places = (answer,) if plan.question.picks == 1 else tuple(answer)
         return Selected(plan.question, plan.mechanism, places, spend)

@@ -21,7 +21,7 @@ from dxgeom.universe.wording import did_you_mean, shown
 if TYPE_CHECKING:
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.plan import Plan
-    from dxgeom.planner.tasks.series_answers import SeriesAnswers
+    from dxgeom.planner.tasks.task_answers import SeriesAnswers
 
 
 @final
@@ -67,7 +67,7 @@ class SeriesKind(TaskKind, QuestionKind[SeriesTask], PlanKind):
         return f"{len(plan.question.attributes)} readings of one record"
 
     def answers(self, plan: Plan, answer: tuple[Fraction, ...], spend: Fraction, records: int | None) -> SeriesAnswers:
-        from dxgeom.planner.tasks.series_answers import SeriesAnswers
+        from dxgeom.planner.tasks.task_answers import SeriesAnswers
 
         return SeriesAnswers(plan.question, plan.mechanism, answer, spend)
 

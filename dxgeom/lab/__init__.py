@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
-    from dxgeom.lab.answer_plan import (
+    from dxgeom.lab.answers import (
         ANSWERS as ANSWERS,
         answer as answer,
         plan_answer as plan_answer,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         small_graphs as small_graphs,
         total as total,
     )
-    from dxgeom.lab.finite_audit import (
+    from dxgeom.lab.finite_mechanism import (
         PrivacyLevel as PrivacyLevel,
         is_private as is_private,
         most_hidden as most_hidden,
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         least_cost_rows as least_cost_rows,
         optimal_table as optimal_table,
     )
-    from dxgeom.lab.planar import (
+    from dxgeom.lab.line_noise import (
         PlanarLaplace as PlanarLaplace,
         laplace_usefulness as laplace_usefulness,
         planar_laplace as planar_laplace,

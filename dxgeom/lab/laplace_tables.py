@@ -33,7 +33,7 @@ from dxgeom.lab.finite_mechanism import (
     repaired,
     require_metric_and_spend,
 )
-from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
+from dxgeom.mechanisms.contract.mechanism import SecretMechanism
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.randomness import Randomness, uniform_integer
 from dxgeom.numeric.sealed import cached_property, canonical_digest

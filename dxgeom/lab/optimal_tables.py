@@ -30,7 +30,7 @@ from dxgeom.lab.finite_mechanism import (
     require_prior,
 )
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.numeric.linear_program import ConstraintRows, minimise_linear
+from dxgeom.numeric.shortest_paths import ConstraintRows, minimise_linear
 
 LARGEST_BLOCKS = 1 << 26
 """Entries of all inverses together: half a gigabyte."""

@@ -14,7 +14,7 @@ import numpy as np
 from dxgeom.arguments import described
 from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.lab.task import SecretTask
-from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism
+from dxgeom.mechanisms.contract.mechanism import SecretMechanism
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.old_names import OldName
 from dxgeom.policy.policy import Policy

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxgeom.document.axes import BLUE, GREEN, GREY, INK, ORANGE, RED, legend, literal, panels, save
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.hulls import EnclosureLimits, enclosing_polytope
 from dxgeom.lab.statistic_release import entry_sensitivities, norm_sensitivities
 from dxgeom.learning.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
 from dxgeom.report.projection import closed, projection_outline

@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import require, require_exact
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
-from dxgeom.geometry.composed_bodies import CartesianProduct
-from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
-from dxgeom.geometry.round_bodies import Box
+from dxgeom.geometry.hulls import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.round_bodies import Box, CartesianProduct
 from dxgeom.learning.adjacent_outputs import AdjacentOutputs, Maximum, PolynomialOutputs
 from dxgeom.learning.polynomials import PolynomialStatistic, universe_digest
 from dxgeom.ledger.entry import Account

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from dxgeom.learning.linear import PrivateLinearRegression as PrivateLinearRegression
     from dxgeom.learning.logistic import PrivateLogisticRegression as PrivateLogisticRegression
     from dxgeom.learning.perturbation import ObjectivePerturbation as ObjectivePerturbation
-    from dxgeom.learning.coefficients import Coefficients as Coefficients
-    from dxgeom.learning.label_totals import LabelTotals as LabelTotals
+    from dxgeom.learning.least_squares import Coefficients as Coefficients
+    from dxgeom.learning.gradient_noise import LabelTotals as LabelTotals
     from dxgeom.learning.regression_totals import RegressionTotals as RegressionTotals
     from dxgeom.learning.logistic_plan import (
         FitToCounts as FitToCounts,

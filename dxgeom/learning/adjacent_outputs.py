@@ -27,7 +27,7 @@ from flint import fmpz_mpoly_ctx
 from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.geometry.enclosing import SupportOracle
+from dxgeom.geometry.hulls import SupportOracle
 from dxgeom.learning.polynomials import BoxPolynomials, PolynomialStatistic, monomials
 from dxgeom.numeric.exact_numbers import solve_exactly
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_up

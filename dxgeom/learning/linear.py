@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import ArrayError, UnsupportedCombination, WrongArgument
-from dxgeom.learning.coefficients import Coefficients
 from dxgeom.learning.conventions import Estimator
-from dxgeom.learning.least_squares import NoisyLeastSquares
+from dxgeom.learning.least_squares import Coefficients, NoisyLeastSquares
 from dxgeom.learning.linear_plan import LeastSquares, plan_linear
 from dxgeom.learning.plain_arrays import (
     ColumnBounds,

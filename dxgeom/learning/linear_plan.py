@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.learning.coefficients import Coefficients
-from dxgeom.learning.least_squares import NoisyLeastSquares, TotalsLayout
+from dxgeom.learning.least_squares import Coefficients, NoisyLeastSquares, TotalsLayout
 from dxgeom.learning.policy_model import metric_of
 from dxgeom.learning.policy_rows import EncodedAttribute, FeatureRows, encoded, feature_rows
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism

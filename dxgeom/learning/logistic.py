@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.engines.histogram import histogram_of_table
 from dxgeom.errors import ArrayError
 from dxgeom.learning.conventions import Estimator
-from dxgeom.learning.label_totals import LabelTotals, fitted_to_totals
+from dxgeom.learning.gradient_noise import LabelTotals, fitted_to_totals
 from dxgeom.learning.plain_arrays import (
     Outside,
     Prepared,

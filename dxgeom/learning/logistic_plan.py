@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.learning.coefficients import Coefficients
+from dxgeom.learning.least_squares import Coefficients
 from dxgeom.learning.perturbation import STEP, ObjectivePerturbation
 from dxgeom.learning.policy_model import NAME, PolicyModel, policy_model
 from dxgeom.mechanisms.contract.readers import HistogramMechanism

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.learning.features import Change, Features
 from dxgeom.learning.gradient_noise import best_share, gradient_noise, least_strength, usual_curvature
-from dxgeom.learning.losses import GlmLoss
-from dxgeom.learning.objective import LazyTilt, PerturbedObjective, rounded_minimiser, solved
+from dxgeom.learning.objective import GlmLoss, LazyTilt, PerturbedObjective, rounded_minimiser, solved
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import Mechanism, require_spend
 from dxgeom.noise.law import NoiseLaw

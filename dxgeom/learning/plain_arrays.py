@@ -16,7 +16,7 @@ from dxgeom.arguments import require
 from dxgeom.errors import AlreadyCharged, ArrayError, DxgeomError, LedgerError, UnsupportedCombination, WrongArgument
 from dxgeom.learning.conventions import column_names, numbers, one_response_each
 from dxgeom.learning.features import ROUNDED, Change, FeatureGroup, Features
-from dxgeom.learning.losses import LogisticLoss
+from dxgeom.learning.objective import LogisticLoss
 from dxgeom.learning.perturbation import ObjectivePerturbation
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger

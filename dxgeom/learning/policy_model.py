@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import UnboundedLoss, UnsupportedCombination
 from dxgeom.learning.features import Change, FeatureGroup, Features
-from dxgeom.learning.label_totals import LabelTotals
-from dxgeom.learning.losses import LogisticLoss
+from dxgeom.learning.gradient_noise import LabelTotals
+from dxgeom.learning.objective import LogisticLoss
 from dxgeom.learning.perturbation import ObjectivePerturbation
 from dxgeom.learning.policy_rows import (
     EncodedAttribute,

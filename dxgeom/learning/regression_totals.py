@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.hulls import EnclosureLimits, enclosing_polytope
 from dxgeom.geometry.polytope import SymmetricPolytope
 from dxgeom.geometry.round_bodies import Box
 from dxgeom.learning.adjacent_outputs import PolynomialOutputs

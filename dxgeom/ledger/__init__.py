@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         verify_ledger as verify_ledger,
     )
     from dxgeom.ledger.ledger import Ledger as Ledger
-    from dxgeom.ledger.migration import move_ledger as move_ledger
+    from dxgeom.ledger.history import move_ledger as move_ledger
     from dxgeom.metrics.data_set import DataSet as DataSet
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

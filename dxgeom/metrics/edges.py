@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import described
 from dxgeom.errors import NotAMetric, WrongArgument
-from dxgeom.metrics.graph import GraphMetric
+from dxgeom.metrics.graph import MOST_OF_A_GRAPH, GraphMetric, edges_of_graph, is_networkx
 from dxgeom.metrics.matrices import (
     ROUNDING_OF_INPUT,
     TRIANGLE,
@@ -33,7 +33,6 @@ from dxgeom.metrics.matrices import (
     require_progress,
 )
 from dxgeom.metrics.metric import MetricCertificate, Verdict, gathered
-from dxgeom.metrics.networkx_graphs import MOST_OF_A_GRAPH, edges_of_graph, is_networkx
 from dxgeom.metrics.verification import VerifiedMetric, named_in, verify
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.shortest_paths import EdgeGraph, distances_from, edge_graph, path_between

@@ -192,7 +192,7 @@ class VerifiedMetric(Displayed):
         Guarantee: weights are *rounded down*.
         Raises: TooLarge beyond two million records or pairs; MissingExtra without NetworkX.
         """
-        from dxgeom.metrics.networkx_graphs import graph_of_metric
+        from dxgeom.metrics.graph import graph_of_metric
 
         universe = self.universe
         return graph_of_metric(self.metric, int, lambda place: universe.record(place) if universe else {}, self.title)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import NotANormBall, UnsupportedCombination
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
+from dxgeom.geometry.round_bodies import CartesianProduct, FreeSum, LinearImage, blocks_of
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rounding import FLOAT_ERROR, Evaluation, IdealDraws, LazyUniform, exponentials, legible, sums_of
 from dxgeom.numeric.arrays import block_diagonal, block_slices

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.polytope import SymmetricPolytope
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.mean_sizes import mean_sizes
+from dxgeom.noise.law import NoiseLaw, mean_sizes
 from dxgeom.noise.rounding import (
     FLOAT_ERROR,
     WORD,

@@ -16,8 +16,7 @@ from dxgeom.geometry.body import ConvexBody
 from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid
 from dxgeom.noise.gaussian import exact_normals, float_normals, pairs_for
 from dxgeom.noise.inversion import BEYOND, quantile_of_laplace, quantiles_of_two_laplace
-from dxgeom.noise.law import NoiseLaw
-from dxgeom.noise.mean_sizes import mean_sizes_of_laplace
+from dxgeom.noise.law import NoiseLaw, mean_sizes_of_laplace
 from dxgeom.noise.rounding import FLOAT_ERROR, WORD, IdealDraws, exponential_sums, exponentials, legible, sums_of
 from dxgeom.numeric.randomness import Randomness, fair_bits
 from dxgeom.numeric.sealed import cached_property, freeze_arrays

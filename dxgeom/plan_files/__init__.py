@@ -14,6 +14,6 @@ if TYPE_CHECKING:
     from dxgeom.plan_files.diff import differences as differences
     from dxgeom.plan_files.loading import load_plan as load_plan
     from dxgeom.plan_files.saving import save_plan as save_plan
-    from dxgeom.plan_files.schemas import plan_schema as plan_schema, release_schema as release_schema
+    from dxgeom.plan_files.codec import plan_schema as plan_schema, release_schema as release_schema
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

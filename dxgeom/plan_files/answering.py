@@ -12,8 +12,8 @@ from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.gaussian.jumps import jump_law
 from dxgeom.mechanisms.gaussian.mechanism import NAME as GAUSSIAN
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, QueryChange
+from dxgeom.mechanisms.linear.lengths_in_boxes import counted_boxes
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import in_answers

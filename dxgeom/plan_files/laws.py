@@ -15,11 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.fan import Fan, certify_fan
 from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import SymmetricPolytope
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
+from dxgeom.geometry.round_bodies import (
+    Box,
+    CartesianProduct,
+    CrossPolytope,
+    Ellipsoid,
+    FreeSum,
+    LinearImage,
+    PowerBall,
+)
 from dxgeom.mechanisms.parts.contrasts import LARGEST_ENTRY, MOST_JOINED, ContrastPart
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.mechanisms.parts.joint_totals import LARGEST_IN_ROOT, MOST_VALUES, JointStrategy, TotalsRoot

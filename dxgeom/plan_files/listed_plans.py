@@ -15,9 +15,9 @@ from dxgeom.plan_files.queries_data import queries_data, queries_of
 from dxgeom.plan_files.sources import require_same_error
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.changed_queries import public_records
+from dxgeom.planner.choose import listed_plan
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.kind import Planning
-from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.wish import Wish
 from dxgeom.policy.policy import Policy

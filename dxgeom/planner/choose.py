@@ -1,27 +1,29 @@
-"""Which mechanism: build every candidate, compare their exact errors, keep the best."""
+"""Which mechanism: build every candidate, compare their exact errors, keep the best.
+
+A plan of noise on a list of queries, of a mechanism that is at hand.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, final
 
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination, WrongArgument
 from dxgeom.geometry.halfspaces import body_of_corners
 from dxgeom.kinds import registry
+from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.shapes.hulls import coordinate_bounds, require_norm_ball
 from dxgeom.mechanisms.shapes.strategy_program import outgrows_a_search
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.changed_queries import public_records
-from dxgeom.planner.comparing.candidate_names import candidate_names, error_alone
 from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.comparing.thoroughness import of_small_work, settled
+from dxgeom.planner.comparing.thoroughness import candidate_names, error_alone, of_small_work, settled
 from dxgeom.planner.kind import Planning, QuestionKind, kind_of
-from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.aims import Errors, with_aims
 from dxgeom.planner.objectives.objective import Objective, ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
@@ -30,6 +32,30 @@ from dxgeom.planner.public_numbers import fits_of, helped, leaves_shapes, sensit
 from dxgeom.planner.wish import USUAL, Search, Wish, listener, with_old_words
 from dxgeom.universe.public_shares import Shares
 from dxgeom.universe.queries import LinearQueries
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ListedNoise:
+    """What was decided of noise on a list of queries. ``objective``: what was made small; ``comparison``: what else was
+    considered."""
+
+    objective: Objective
+    comparison: CandidateComparison = field(repr=False)
+
+
+def listed_plan(
+    metric: VerifiedMetric,
+    queries: LinearQueries,
+    objective: Objective,
+    mechanism: AdditiveMechanism,
+    comparison: CandidateComparison,
+    records: int | None = None,
+) -> Plan:
+    """The plan of this very noise."""
+    return Plan(
+        registry.kind_of(queries), metric, queries, mechanism, records, decided=ListedNoise(objective, comparison)
+    )
 
 
 @with_old_words
@@ -125,7 +151,7 @@ def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_
     if wish.mechanism != AUTO or queries.body is not None or few or metric.held:
         return plan_of_answers(metric, queries, wish)
     from dxgeom.planner.boxes.choosing import in_boxes_instead, refused_as_answers
-    from dxgeom.planner.marginals.instead import in_tables_instead
+    from dxgeom.planner.marginals.marginal_plan import in_tables_instead
 
     tables = None if in_a_task else in_tables_instead(metric, queries, wish)
     if tables is not None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.instalments.instalment import Instalment
     from dxgeom.planner.instalments.over_time import TotalsOverTime
     from dxgeom.planner.instalments.telling import Closing, Opening
-    from dxgeom.planner.releases.simulated_estimates import SimulatedWorth
+    from dxgeom.planner.releases.reading import SimulatedWorth
 
 
 @final
@@ -471,7 +471,7 @@ class Plan(Pictured):
         Of tasks the one list of queries is tried out, at its share.
         Raises: DataError; UnsupportedCombination where there is no such estimate, as of several lists.
         """
-        from dxgeom.planner.releases.simulated_estimates import simulated_worth  # a plan alone reads no table
+        from dxgeom.planner.releases.reading import simulated_worth  # a plan alone reads no table
 
         self.kind.require_whole(self)
         self.require_estimate(estimate)

@@ -16,7 +16,7 @@ from dxgeom.planner.overview import PlanOverview, StatedQuestion, TableErrors
 from dxgeom.planner.unknown import Unknown
 
 if TYPE_CHECKING:
-    from dxgeom.planner.answers.error_bars import ErrorBars
+    from dxgeom.planner.answers.linear_answers import ErrorBars
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.comparing.comparison import CandidateComparison
     from dxgeom.planner.estimates.estimate import EstimateName, EstimateWish
@@ -100,7 +100,7 @@ class PlanKind(ABC):
 
     def made_up(self, plan: Plan, records: int) -> Any:
         """So many records of no table, for a rehearsal."""
-        from dxgeom.planner.releases.rehearsal import made_up  # slow to load, as whatever releases is
+        from dxgeom.planner.releases.reading import made_up  # slow to load, as whatever releases is
 
         return made_up(plan.mechanism, records)
 

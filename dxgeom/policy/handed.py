@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
 from dxgeom.errors import DataError, Diagnostic, UnsupportedCombination
-from dxgeom.metrics.networkx_graphs import graph_of_metric, is_networkx
+from dxgeom.metrics.graph import graph_of_metric, is_networkx
 from dxgeom.policy.kinds.attribute_kinds import kind_of
 from dxgeom.policy.source.data_files import WrongContent
 from dxgeom.policy.source.text import Folder, FolderInMemory, Language, PolicyText, Unreadable

@@ -16,8 +16,7 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.policy.lower.blocks import MetricDescription, describe
-from dxgeom.policy.lower.connectivity import Unprotected, check_connected
-from dxgeom.policy.lower.lowered import lower
+from dxgeom.policy.lower.lowered import Unprotected, check_connected, lower
 from dxgeom.policy.resolve.labels import labels_of
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
@@ -227,7 +226,7 @@ class Policy(Pictured):
         more than the policy says of people. Where rules are about several periods it is a part of what they say, so
         that all of these together tell no more; noise that is proved for several at once may tell more of each.
         """
-        from dxgeom.metrics.divided import divided
+        from dxgeom.metrics.components import divided
 
         people = self.universe.reading.people
         metric = self.metric if self.each_period is None else self.each_period.metric

@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from dxgeom.errors import TooLarge
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, as_data, key_span_at, kind_of, node_at
-from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.grouping import by_groups
+from dxgeom.queries.columns import ColumnReader, by_groups
 from dxgeom.queries.query_kind import NOT_A_WORD, ONE_EACH, NamedSyntax, QueryKind, one_line
 from dxgeom.queries.syntax import KINDS, QUERY_KINDS, WORDS_OF_A_QUERY, instead_of, kinds_with
 from dxgeom.queries.weights import AskedQueries

@@ -9,8 +9,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from dxgeom.policy.source.yaml_tree import Mapping, Node, Scalar, Sequence
-from dxgeom.queries.columns import ColumnReader
-from dxgeom.queries.grouping import groups_by
+from dxgeom.queries.columns import ColumnReader, groups_by
 from dxgeom.queries.query_kind import WORD, By, NamedSyntax, QueryKind, Where, Word, condition_words, one_line
 from dxgeom.universe.columns import NumberColumn
 from dxgeom.universe.dates import DateAttribute

@@ -6,9 +6,7 @@ from typing import Annotated, Any, Final, final
 
 from pydantic import BaseModel, Field, WithJsonSchema
 
-from dxgeom.queries.counts_and_sums import Count, Sum
-from dxgeom.queries.matrix_file import Matrix
-from dxgeom.queries.means_and_shares import Mean, Share, Variance
+from dxgeom.queries.counts_and_sums import Count, Matrix, Mean, Share, Sum, Variance
 from dxgeom.queries.over_time import AgainstEarlier, EachPeriod, SlidingWindow, TotalSoFar
 from dxgeom.queries.quantiles import Median, Quantiles
 from dxgeom.queries.query_kind import STRICT, QueryKind

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from dxgeom.disclosure.curves import LossCurve, curve_of_entries
+from dxgeom.disclosure.contributions import LossCurve, curve_of_entries
 from dxgeom.document.document import (
     Block,
     Document,

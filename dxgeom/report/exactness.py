@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace
-from dxgeom.planner.answers.error_bars import ErrorBars
+from dxgeom.planner.answers.linear_answers import ErrorBars
 from dxgeom.planner.plan import Plan
 from dxgeom.privacy.measures import PURE
 from dxgeom.report.facts import Facts

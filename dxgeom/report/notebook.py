@@ -33,7 +33,7 @@ from dxgeom.metrics.diameters import smallest_distance
 from dxgeom.metrics.metric import MetricCertificate
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.json_text import compact_json
-from dxgeom.planner.answers.error_bars import ErrorBars
+from dxgeom.planner.answers.linear_answers import ErrorBars
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import parts_of
 from dxgeom.planner.candidates import CandidateResult, title_of

@@ -21,7 +21,7 @@ from dxgeom.document.document import (
 from dxgeom.planner.public_numbers import public_part, public_sentences
 from dxgeom.policy.explain.telling import except_with
 from dxgeom.policy.explain.tightening import NOBODY, Tightening
-from dxgeom.policy.lower.connectivity import Unprotected
+from dxgeom.policy.lower.lowered import Unprotected
 from dxgeom.report.facts import Facts, spoken
 from dxgeom.universe.people.people import People
 from dxgeom.universe.wording import shown

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final, Literal, TypeAlias, final
 
 from dxgeom.engines.column_names import is_total, names_a_person, names_text, plain_text, public_range
-from dxgeom.starting.cell_forms import (
+from dxgeom.starting.form import (
     CONVENTIONS,
     Convention,
     best_days,

@@ -26,8 +26,8 @@ from dxgeom.engines.fitting import (
     AttributeFit,
     TableFit,
 )
-from dxgeom.starting.cell_forms import best_days, is_marker, reads, shape_of
 from dxgeom.starting.drafts import quoted
+from dxgeom.starting.form import best_days, is_marker, reads, shape_of
 from dxgeom.starting.seen import BLANKS, conventions_of
 from dxgeom.universe.columns import plain
 from dxgeom.universe.numbers.numeric_attributes import NumericAttribute

@@ -11,19 +11,16 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from dxgeom.engines.column_names import names_a_person
-from dxgeom.engines.decoded import opened_workbook
-from dxgeom.engines.embedded import ENDINGS, WORKBOOKS, file_of
-from dxgeom.engines.files import files_of_folder
+from dxgeom.engines.embedded import ENDINGS, WORKBOOKS, file_of, opened_workbook
+from dxgeom.engines.files import file_of_sqlite, files_of_folder, opened_to_read
 from dxgeom.engines.opening import holds_of, opened
 from dxgeom.engines.postgres import schema_of
 from dxgeom.engines.source import has_scheme
 from dxgeom.engines.source import quoted as sql_quoted
-from dxgeom.engines.sqlite import file_of_sqlite, opened_to_read
 from dxgeom.engines.watching import plain_errors
 from dxgeom.errors import DataError
-from dxgeom.starting.cell_forms import Convention
 from dxgeom.starting.drafts import FILL_IN, SEEN, Fact, quoted
-from dxgeom.starting.form import FormDoubt, Said, TextForm, form_of, header_of_rows, rows_of
+from dxgeom.starting.form import Convention, FormDoubt, Said, TextForm, form_of, header_of_rows, rows_of
 from dxgeom.starting.seen import ROWS_COUNTED, Kind, SeenColumn, SeenTable, seen, unseen
 from dxgeom.universe.reading.form import FileForm
 

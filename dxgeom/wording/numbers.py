@@ -1,4 +1,7 @@
-"""Numbers as the page writes them: odds and guesses rounded up, errors outward, never in powers of ten."""
+"""Numbers as the page writes them: odds and guesses rounded up, errors outward, never in powers of ten.
+
+Signs that a stream cannot take, in words or signs of ASCII.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import math
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Final, NamedTuple
 
 MOST_ODDS: Final = 1_000_000
@@ -246,3 +250,56 @@ def rounded(value: float, error: float) -> str:
         return f"{value:,.12g}"
     places = max(0, 1 - math.floor(math.log10(error)))
     return f"{value:,.{places}f}"
+
+
+_ASCII: Final = {
+    " ·": ";",
+    "·": "*",
+    "±": "+/-",
+    "▲": "[!]",
+    "✖": "[x]",
+    "→": "->",
+    "ε": "eps",
+    "δ": "delta",
+    "≤": "<=",
+    "≥": ">=",
+    "×": "x",
+    "∞": "inf",
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "…": "...",
+    "²": "^2",
+    "√": "sqrt ",
+    "°": " deg",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "\u00a0": " ",
+}
+
+
+def in_encoding(text: str, encoding: str) -> str:
+    """The text with every sign of ours that this encoding has not in ASCII; other letters stay.
+
+    >>> in_encoding("race ± 5 · age", "ascii"), in_encoding("▲ ± é", "latin-1"), in_encoding("±", "utf-8")
+    ('race +/- 5; age', '[!] ± é', '±')
+    """
+    if text.isascii():
+        return text
+    for sign, words in _ASCII.items():
+        if sign in text and not _has(encoding, sign):
+            text = text.replace(sign, words)
+    return text
+
+
+@cache
+def _has(encoding: str, sign: str) -> bool:
+    try:
+        sign.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    except LookupError:  # a codec that Python does not know: the stream's own matter
+        return True
+    return True

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import dxgeom as dx
 from dxgeom.errors import DxgeomError, MissingExtra
-from dxgeom.lab.answer_plan import plan_answer
+from dxgeom.lab.answers import plan_answer
 from dxgeom.old_names import OldName
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.release import Release

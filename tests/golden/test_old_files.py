@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
-from dxgeom.plan_files.schemas import FILES
+from dxgeom.plan_files.codec import FILES
 
 FOLDER = Path(__file__).parent / "files"
 

@@ -21,8 +21,7 @@ from reference.selection_law import CHANCES, exponential_chances, permute_and_fl
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused
 from dxgeom.mechanisms.selection import selections
-from dxgeom.mechanisms.selection.selections import charged_lead, selection
-from dxgeom.mechanisms.selection.top import top_selection
+from dxgeom.mechanisms.selection.selections import charged_lead, selection, top_selection
 from dxgeom.mechanisms.synthetic.multiplicative_weights import SELECTING, mwem
 from dxgeom.metrics.verification import verify_metric
 from dxgeom.numeric.randomness import InsecureSeededRandomness

@@ -30,7 +30,6 @@ from dxgeom.universe.people.people import People
 from dxgeom.universe.periods import PeriodAttribute, Periods
 from dxgeom.universe.places import GraphAttribute, Located, PointsAttribute
 from dxgeom.universe.polygons import areas_of
-from dxgeom.universe.reading.cell_rules import CellRules, Ignored
 from dxgeom.universe.reading.expressions import (
     Arithmetic,
     Expression,
@@ -44,7 +43,7 @@ from dxgeom.universe.reading.form import FileForm
 from dxgeom.universe.reading.nearest import Nearest
 from dxgeom.universe.reading.optional import OptionalAttribute
 from dxgeom.universe.reading.reading import CellReading, Reading
-from dxgeom.universe.reading.written import written_moment
+from dxgeom.universe.reading.written import CellRules, Ignored, written_moment
 from dxgeom.universe.universe import Universe
 
 ONE, TWO, THREE = map(Fraction, (1, 2, 3))

@@ -26,21 +26,18 @@ import dxgeom as dx
 from dxgeom.disclosure.all_releases import disclosed_loss
 from dxgeom.engines.counted_tables import table_counts
 from dxgeom.geometry import hull_of_points
-from dxgeom.lab.answer_plan import plan_answer
-from dxgeom.lab.answers import Lines, Tables
+from dxgeom.lab.answers import Lines, Tables, plan_answer
 from dxgeom.lab.laplace_tables import banded_geometric, finite_laplace, truncated_geometric
-from dxgeom.lab.line_noise import layered_line, staircase
+from dxgeom.lab.line_noise import layered_line, planar_laplace, staircase
 from dxgeom.lab.optimal_tables import optimal_table
-from dxgeom.lab.planar import planar_laplace
 from dxgeom.ledger.history import read_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.mechanisms.linear.time_series import series_mechanism
 from dxgeom.mechanisms.quantiles.question import quantile_question
 from dxgeom.mechanisms.quantiles.transport import TransportQuantiles
 from dxgeom.mechanisms.selection.scores import declared_selection, tabled_selection
-from dxgeom.mechanisms.selection.selections import selection
+from dxgeom.mechanisms.selection.selections import selection, top_selection
 from dxgeom.mechanisms.selection.small_databases import small_database
-from dxgeom.mechanisms.selection.top import top_selection
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.components import components_of
 from dxgeom.metrics.data_set import DataSet

@@ -23,10 +23,9 @@ from dxgeom.metrics.combinations import (
     ReorderedMetric,
     SumMetric,
 )
-from dxgeom.metrics.components import components_of
+from dxgeom.metrics.components import components_of, divided
 from dxgeom.metrics.diameters import smallest_distance
 from dxgeom.metrics.differences import generating_differences
-from dxgeom.metrics.divided import divided
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, PartitionMetric, StarMetric, ValueSensitivityMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.lipschitz_maps import lipschitz

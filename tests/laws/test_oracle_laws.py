@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference.bodies import exact_gauge
 
-from dxgeom.geometry.enclosing import EnclosureLimits, StatedSupport, SupportOracle, enclosing_polytope
+from dxgeom.geometry.hulls import EnclosureLimits, StatedSupport, SupportOracle, enclosing_polytope
 from dxgeom.lab.statistic_release import norm_sensitivities
 from dxgeom.learning.adjacent_outputs import AdjacentOutputs, ListedOutputs, PolynomialOutputs
 from dxgeom.learning.polynomials import bounded_column, moments, regression_statistic

@@ -24,8 +24,7 @@ from dxgeom.errors import DataError
 from dxgeom.mechanisms.selection.selections import selection
 from dxgeom.metrics.components import components_of
 from dxgeom.numeric.arrays import LARGEST
-from dxgeom.universe.people.people import MOST_SPREAD, SHARES, People
-from dxgeom.universe.people.shares import ShareCounter
+from dxgeom.universe.people.people import MOST_SPREAD, SHARES, People, ShareCounter
 
 PAIRS = int(os.environ.get("DXGEOM_PAIRS", "3"))
 ROOMS, NOWHERE = ("a", "b", "c"), "elsewhere"

@@ -18,7 +18,7 @@ from reference.ranged_workloads import METRICS, built, policy_of, workloads
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, DxgeomError
 from dxgeom.mechanisms.linear import containment
-from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
+from dxgeom.mechanisms.linear.lengths_in_boxes import counted_boxes
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import in_answers
@@ -34,9 +34,8 @@ from dxgeom.mechanisms.parts.table_candidates import (
     proved,
 )
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
-from dxgeom.planner.boxes.along_a_line import sought_totals
 from dxgeom.planner.boxes.as_candidates import BoxCandidates, ContrastCandidates, ProductCandidates
-from dxgeom.planner.boxes.choosing import sought
+from dxgeom.planner.boxes.choosing import sought, sought_totals
 from dxgeom.planner.candidates import names
 from dxgeom.planner.objectives.objective import Objective
 

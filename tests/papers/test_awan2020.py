@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from reference.regression_cylinders import share_of_box, volume_and_square
 
-from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.hulls import EnclosureLimits, enclosing_polytope
 from dxgeom.geometry.round_bodies import Box
 from dxgeom.lab.statistic_release import corner_structure, norm_sensitivities, statistic_mechanism
 from dxgeom.learning.adjacent_outputs import ListedOutputs, PolynomialOutputs

@@ -9,8 +9,8 @@ import pytest
 from reference.paper_figures import figures_of, require_as_in_the_table
 
 from dxgeom.lab.laplace_tables import truncated_geometric
+from dxgeom.lab.line_noise import planar_laplace
 from dxgeom.lab.optimal_tables import optimal_table
-from dxgeom.lab.planar import planar_laplace
 from dxgeom.mechanisms.linear.time_series import series_mechanism
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.points import PointsMetric

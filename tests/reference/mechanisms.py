@@ -14,8 +14,7 @@ import numpy as np
 
 import dxgeom.learning
 import dxgeom.mechanisms
-from dxgeom.engines.counted_keys import KeyTable
-from dxgeom.engines.counted_tables import TableCounts
+from dxgeom.engines.counted_tables import KeyTable, TableCounts
 from dxgeom.lab.dataset_space import neighbouring_datasets
 from dxgeom.lab.laplace_tables import (
     banded_geometric,
@@ -31,15 +30,14 @@ from dxgeom.lab.layers import (
     layered_table,
     privacy_first_layers,
 )
-from dxgeom.lab.line_noise import layered_line, staircase
+from dxgeom.lab.line_noise import layered_line, planar_laplace, staircase
 from dxgeom.lab.optimal_tables import optimal_table
-from dxgeom.lab.planar import planar_laplace
 from dxgeom.lab.statistic_release import statistic_mechanism
 from dxgeom.learning.evaluation import ErrorCount, FewestErrors
 from dxgeom.learning.features import Change, FeatureGroup, Features
-from dxgeom.learning.label_totals import LabelTotals
+from dxgeom.learning.gradient_noise import LabelTotals
 from dxgeom.learning.logistic_plan import plan_logistic
-from dxgeom.learning.losses import LogisticLoss
+from dxgeom.learning.objective import LogisticLoss
 from dxgeom.learning.perturbation import ObjectivePerturbation
 from dxgeom.learning.polynomials import bounded_column, moments
 from dxgeom.learning.regression_totals import GRID, RegressionTotals, integer_totals
@@ -52,9 +50,8 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.time_series import series_mechanism
 from dxgeom.mechanisms.quantiles.choice import quantile_mechanism
 from dxgeom.mechanisms.selection.scores import declared_selection, tabled_selection
-from dxgeom.mechanisms.selection.selections import selection
+from dxgeom.mechanisms.selection.selections import selection, top_selection
 from dxgeom.mechanisms.selection.small_databases import small_database
-from dxgeom.mechanisms.selection.top import top_selection
 from dxgeom.mechanisms.synthetic.adaptive import FIRST, adaptive_tables
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.mechanisms.synthetic.on_histograms import AdaptiveOnHistogram, tables_of

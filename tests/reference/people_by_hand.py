@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import dxgeom as dx
 from dxgeom.mechanisms.contract.composition import key_reader
-from dxgeom.planner.releases.rehearsal import MadeUp, MadeUpKeys, MadeUpTables
+from dxgeom.planner.releases.reading import MadeUp, MadeUpKeys, MadeUpTables
 from dxgeom.universe.people.people import SHARES
 
 COUNTING: dict[str, dict[str, Any]] = {

@@ -24,9 +24,8 @@ from reference.mechanisms import CASES, COUNTS, LINE, RATE, itself, moved
 import dxgeom as dx
 from dxgeom.audit.observed_losses import observed_loss
 from dxgeom.lab.laplace_tables import finite_laplace, truncated_geometric
-from dxgeom.lab.line_noise import staircase
+from dxgeom.lab.line_noise import planar_laplace, staircase
 from dxgeom.lab.optimal_tables import optimal_table
-from dxgeom.lab.planar import planar_laplace
 from dxgeom.lab.statistic_release import statistic_mechanism
 from dxgeom.learning.polynomials import moments
 from dxgeom.mechanisms.contract.composition import in_sequence
@@ -35,9 +34,8 @@ from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.linear.time_series import series_mechanism
 from dxgeom.mechanisms.selection.scores import declared_selection, tabled_selection
-from dxgeom.mechanisms.selection.selections import selection
+from dxgeom.mechanisms.selection.selections import selection, top_selection
 from dxgeom.mechanisms.selection.small_databases import small_database
-from dxgeom.mechanisms.selection.top import top_selection
 from dxgeom.metrics.verification import verify, verify_metric
 
 ERROR = 1e-9

@@ -15,9 +15,8 @@ import pytest
 from reference.families import members
 from scipy import stats
 
-from dxgeom.geometry.composed_bodies import FreeSum, LinearImage
 from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
+from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, FreeSum, LinearImage, PowerBall
 from dxgeom.noise.composed import CartesianProductNoise, LinearImageNoise, ProductNoise
 from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.facet_cones import FacetConeNoise

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
         in_sequence as in_sequence,
         least_error_shares as least_error_shares,
     )
-    from dxgeom.mechanisms.contract.group_losses import group_loss as group_loss
+    from dxgeom.mechanisms.contract.composition import group_loss as group_loss
     from dxgeom.mechanisms.contract.mechanism import Mechanism as Mechanism
     from dxgeom.mechanisms.contract.readers import HistogramMechanism as HistogramMechanism
-    from dxgeom.mechanisms.contract.secret_mechanism import SecretMechanism as SecretMechanism
+    from dxgeom.mechanisms.contract.mechanism import SecretMechanism as SecretMechanism
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

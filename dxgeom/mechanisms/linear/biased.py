@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.laplace import optimal_laplace
+from dxgeom.mechanisms.linear.laplace import minimise_reciprocal_squares, optimal_laplace
 from dxgeom.mechanisms.linear.lattice import QueryChange
-from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.score_sensitivities import query_sensitivities
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.metrics.diameters import smallest_distance

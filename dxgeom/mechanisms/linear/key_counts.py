@@ -19,7 +19,7 @@ from dxgeom.errors import DataError, TooLarge, UnboundedLoss, UnsupportedCombina
 from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.contract.mechanism import ANSWER_BYTES
 from dxgeom.mechanisms.contract.readers import CountedKeys, KeyReader, require_own_records
-from dxgeom.metrics.independent_rates import IndependentRates, blocks_of_rates, independent_rates
+from dxgeom.metrics.lipschitz_maps import IndependentRates, blocks_of_rates, independent_rates
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.law import NoiseLaw
@@ -109,7 +109,7 @@ class KeyCounts(KeyReader[NoisyKeys]):
     reported, if no key had a record.
     Guarantee: replacing record i by j changes the odds of any answer by at most e^(spend·d(i, j)); in concentrated
     privacy it has D_α ≤ α·(spend·d(i, j))²/2. A record that changes its key moves two counts by 1, which costs r_k +
-    r_l ≤ d(i, j); one that comes or goes moves one: :func:`dxgeom.metrics.independent_rates.independent_rates`. Normal
+    r_l ≤ d(i, j); one that comes or goes moves one: :func:`dxgeom.metrics.lipschitz_maps.independent_rates`. Normal
     noise has q_k = r_k·max(r_k, 2·min r), at most the square of the distance to no record. So q_k + q_l is at most
     (r_k + r_l)², and that is at most d². θ, and which keys there can be, depend on no data. What is left out follows
     from the counts with noise.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require
 from dxgeom.errors import CertificateRefused, DataError, DxgeomError, TooLarge, UnsupportedCombination
-from dxgeom.geometry.hull_growth import few_extreme_points
+from dxgeom.geometry.fan import few_extreme_points
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, on_lattice
 from dxgeom.metrics.changes import Changes, ListedChanges, factored_changes, largest_first
 from dxgeom.metrics.differences import collected, differences_of_some, differences_of_tables

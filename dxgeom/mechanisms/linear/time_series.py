@@ -14,8 +14,7 @@ from dxgeom.arguments import WHOLE, require, require_exact, require_level
 from dxgeom.errors import DataError, UnsupportedCombination
 from dxgeom.geometry.round_bodies import Box
 from dxgeom.ledger.entry import Account
-from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of, require_not_held
-from dxgeom.mechanisms.contract.secret_mechanism import require_one_record
+from dxgeom.mechanisms.contract.mechanism import Mechanism, account_of, digest_of, require_not_held, require_one_record
 from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.families import LineMetric
 from dxgeom.metrics.verification import VerifiedMetric, require_verified

@@ -17,7 +17,7 @@ from dxgeom.errors import DataError, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.contract.mechanism import ANSWER_BYTES
 from dxgeom.mechanisms.contract.readers import CountedKeys, KeyReader
 from dxgeom.mechanisms.linear.key_counts import MOST_COUNTED, KeyCounts, NoisyKeys
-from dxgeom.metrics.independent_rates import IndependentRates
+from dxgeom.metrics.lipschitz_maps import IndependentRates
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.own_keys import OwnKeys, own_keys
 from dxgeom.numeric.arrays import LARGEST, exact_sum

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         quantile_mechanism as quantile_mechanism,
         quantiles_by as quantiles_by,
     )
-    from dxgeom.mechanisms.quantiles.laplace_quantiles import LaplaceQuantiles as LaplaceQuantiles
+    from dxgeom.mechanisms.quantiles.transport import LaplaceQuantiles as LaplaceQuantiles
     from dxgeom.mechanisms.quantiles.transport import TransportQuantiles as TransportQuantiles
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

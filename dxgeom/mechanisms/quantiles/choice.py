@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from dxgeom.arguments import WHOLE, array_of, require, require_exact
 from dxgeom.errors import TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import Parallel, in_parallel
-from dxgeom.mechanisms.quantiles.laplace_quantiles import LaplaceQuantiles
 from dxgeom.mechanisms.quantiles.question import QuantileQuestion, mask_of, ordered_values, quantile_question, ranks_of
 from dxgeom.mechanisms.quantiles.reach import UNREACHED
-from dxgeom.mechanisms.quantiles.transport import LargestLength, TransportQuantiles
+from dxgeom.mechanisms.quantiles.transport import LaplaceQuantiles, LargestLength, TransportQuantiles
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 
 _KINDS = 2_000

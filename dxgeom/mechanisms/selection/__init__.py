@@ -22,6 +22,6 @@ if TYPE_CHECKING:
         SmallDatabaseMechanism as SmallDatabaseMechanism,
         small_database as small_database,
     )
-    from dxgeom.mechanisms.selection.top import TopSelection as TopSelection, top_selection as top_selection
+    from dxgeom.mechanisms.selection.selections import TopSelection as TopSelection, top_selection as top_selection
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -11,7 +11,7 @@ from dxgeom.doors import doors_of
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.shapes.hulls import hull_mechanism as hull_mechanism, sensitivity_hull as sensitivity_hull
-    from dxgeom.mechanisms.shapes.rotated_axes import (
+    from dxgeom.mechanisms.shapes.strategy import (
         box_mechanism as box_mechanism,
         ellipsoid_mechanism as ellipsoid_mechanism,
         rotated_laplace as rotated_laplace,

@@ -27,8 +27,8 @@ from dxgeom.geometry.hulls import SpannedSpace, coarse_polytope, independent_col
 from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_differences
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism, without_noise
 from dxgeom.mechanisms.linear.containment import hiding
+from dxgeom.mechanisms.linear.laplace import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing
-from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.shapes.round_spaces import RoundSpace
 from dxgeom.mechanisms.shapes.strategy_program import MOST_POINTS, loads_of

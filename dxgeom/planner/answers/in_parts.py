@@ -19,8 +19,8 @@ from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
 from dxgeom.numeric.columns import Columns, plain_columns
-from dxgeom.planner.answers.cells import CellTable, joined, rows_of
 from dxgeom.planner.answers.shown_answers import ShownAnswers
+from dxgeom.planner.answers.tables import CellTable, joined, rows_of
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.counts import Counts

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
 from dxgeom.mechanisms.linear.distance_bounds import AnyChange, any_change, joint_distance_bounds_of
+from dxgeom.mechanisms.linear.lengths_in_boxes import counted_boxes
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.parts.box_bound_at_once import UPWARD, bound_at_once, of_prefixes_by_category
@@ -23,8 +23,7 @@ from dxgeom.mechanisms.parts.contrast_answers import in_contrasts
 from dxgeom.mechanisms.parts.contrast_search import QUICK_WORK, THOROUGH_WORK, ContrastSearch, Look
 from dxgeom.mechanisms.parts.products import ProductQueries, in_products, product_queries, require_laid_out
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
-from dxgeom.planner.boxes.along_a_line import sought_totals
-from dxgeom.planner.boxes.choosing import measured_flat, sought
+from dxgeom.planner.boxes.choosing import measured_flat, sought, sought_totals
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.privacy.measures import CONCENTRATED, PURE
 from dxgeom.universe.workloads.box_queries import BoxQueries

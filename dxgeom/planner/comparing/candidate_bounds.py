@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.mechanisms.shapes.hulls import covariance_bound
-from dxgeom.mechanisms.shapes.rotated_axes import QUICK_EFFORT, best_strategy, box_image, box_moment
-from dxgeom.mechanisms.shapes.strategy import quickly_estimated_sums
+from dxgeom.mechanisms.shapes.strategy import QUICK_EFFORT, best_strategy, box_image, box_moment, quickly_estimated_sums
 from dxgeom.mechanisms.shapes.strategy_program import loads_of
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges

@@ -12,9 +12,8 @@ import numpy as np
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
-from dxgeom.mechanisms.linear.reciprocal_program import GAP
-from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
-from dxgeom.planner.candidate_costs import WORK_OF, Sizes, build_cost, timed
+from dxgeom.mechanisms.linear.laplace import GAP
+from dxgeom.planner.candidate_builder import BUILD_ERRORS, WORK_OF, CandidateBuilder, Sizes, build_cost, timed
 from dxgeom.planner.candidates import NORMAL_KINDS, CandidateResult, Kind, build, candidate_bound_of, names
 from dxgeom.planner.changed_queries import WORTH_A_BIAS, WORTH_A_SEARCH, require_something_to_save
 from dxgeom.planner.comparing.candidate_bounds import PRUNING_FACTOR, is_large, quick_estimates

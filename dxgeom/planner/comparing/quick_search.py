@@ -12,12 +12,11 @@ import numpy as np
 
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.linear.laplace import max_min_scales, optimal_scales
-from dxgeom.mechanisms.shapes.rotated_axes import QUICK as EFFORT
-from dxgeom.mechanisms.shapes.rotated_axes import best_start
+from dxgeom.mechanisms.shapes.strategy import QUICK as EFFORT
+from dxgeom.mechanisms.shapes.strategy import best_start
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
-from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
-from dxgeom.planner.candidate_costs import WORK_OF, Sizes
+from dxgeom.planner.candidate_builder import BUILD_ERRORS, WORK_OF, CandidateBuilder, Sizes
 from dxgeom.planner.candidates import NORMAL_KINDS, Kind, names
 from dxgeom.planner.comparing.candidate_bounds import CAUTION, is_large, unproved
 

@@ -31,9 +31,9 @@ from dxgeom.planner.estimates.exact_projection import (
     NoSuchPointError,
     independent_equations,
     left_dependencies,
+    nearest_in_floats,
     nearest_point,
 )
-from dxgeom.planner.estimates.many_answers import nearest_in_floats
 from dxgeom.planner.public_numbers import follow_from_known
 
 if TYPE_CHECKING:

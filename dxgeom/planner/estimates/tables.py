@@ -17,8 +17,8 @@ from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.synthetic.table_model import MeasuredTable, fitted, require_laid_out
 from dxgeom.numeric.columns import Columns
 from dxgeom.numeric.randomness import InsecureSeededRandomness
-from dxgeom.planner.answers.cells import EVERYBODY, CellTable, joined, rows_of
 from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
+from dxgeom.planner.answers.tables import EVERYBODY, CellTable, joined, rows_of
 from dxgeom.planner.estimates.box_model import BoxSums, histogram_of_boxes, require_box_model
 from dxgeom.planner.estimates.estimate import (
     NOTHING_READ,

@@ -1,9 +1,14 @@
-"""What a plan makes small: all squared errors together, each unit's by itself or not, or the worst of them."""
+"""What a plan makes small: all squared errors together, each unit's by itself or not, or the worst of them.
+
+How much each answer's error counts while shapes are sought: none is lost sight of, the worst are looked at most.
+
+What a plan's objective cannot be below, by name, each against another class of mechanisms.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -12,20 +17,23 @@ from typing import Any, Final, Literal, TypeAlias, final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import UnsupportedCombination
+from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, UnsupportedCombination
+from dxgeom.mechanisms.gaussian.mechanism import CAUTION, gaussian_bound, gaussian_space, unbiased_bound
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
+from dxgeom.mechanisms.parts.table_candidates import MarginalSpace, marginal_space, unbiased_tables_bound
 from dxgeom.mechanisms.shapes.hulls import (
     SensitivityHull,
     coordinate_bounds,
     second_moment_bound,
     volume_bound,
 )
-from dxgeom.mechanisms.shapes.round_spaces import RoundSpace
+from dxgeom.mechanisms.shapes.round_spaces import RoundSpace, round_space
+from dxgeom.mechanisms.shapes.strategy import Effort, best_strategy, rotated_laplace
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.objectives.aims import Errors, each_error, each_importance
 from dxgeom.planner.objectives.error_sizes import SIZES, ErrorSize
-from dxgeom.privacy.measures import CONCENTRATED
+from dxgeom.privacy.measures import CONCENTRATED, privacy_measure_of
 from dxgeom.universe.queries import LinearQueries
 
 SizeName: TypeAlias = Literal["l1", "l2", "linf", "quantile-90", "quantile-95", "quantile-99"]
@@ -229,3 +237,81 @@ def _left_over(needed: float, bound: float) -> Fraction:
 def _short(number: float) -> Fraction:
     """A positive number to six digits, however small: errors of squares are of the fourth power of what is squared."""
     return Fraction(f"{number:.{_SIGNIFICANT_DIGITS - 1}e}")
+
+
+_SMALL_WEIGHT: Final = 1e-3
+_LEAST_SHIFT: Final = 1e-2
+
+
+def error_weights(
+    sensitivity: Sensitivity, weights: NDArray[np.float64] | None, effort: Effort, *, worst: bool
+) -> NDArray[np.float64]:
+    """(K,): the ``weights`` of squared errors, with a thousandth of the attention for every query's error next to its
+    own sensitivity.
+
+    A query in tiny units counts nothing in the total; without this its noise would be whatever suits the others.
+    Where the ``worst`` answer counts, the answers' attention is shifted to those that come out worst.
+    """
+    factors = np.ones(len(sensitivity.queries.names)) if weights is None else weights
+    own = factors * (sensitivity.of_each_query * sensitivity.queries.float_steps) ** 2
+    found = np.asarray(factors * (1 + _SMALL_WEIGHT * own.mean() / np.where(own > 0, own, 1)))
+    return _to_the_worst(sensitivity, found, factors, effort) if worst else found
+
+
+def _to_the_worst(
+    sensitivity: Sensitivity, found: NDArray[np.float64], factors: NDArray[np.float64], effort: Effort
+) -> NDArray[np.float64]:
+    """Multiplicative steps towards the weights at which all weighted errors are alike; the best of them."""
+    best, least = found, np.inf
+    for _ in range(effort.shifts):
+        space = round_space(sensitivity, found)
+        if space is None or space.dimension == 1:
+            break
+        errors = factors * rotated_laplace(space, best_strategy(space, effort)).variances()
+        if errors.max() < least:
+            best, least = found, float(errors.max())
+        found = found * np.maximum(errors / errors.max(), _LEAST_SHIFT)
+    return best
+
+
+def bounds_of(sensitivity: Sensitivity, objective: Objective, known: float) -> Mapping[str, float]:
+    """Lower bounds of the objective at spend 1, 0 where none is known.
+
+    "gaussian": no Gaussian noise that honours the metric in the concentrated sense is below. "additive": no noise added
+    to the exact answers that honours the metric and, stretched by 1/s, s times the metric for every s ≤ 1: the Gaussian
+    bound, and for pure privacy the larger of twice that and of ``known``, the plan's own. "unbiased": no unbiased
+    mechanism, additive or not, at every table that holds the records, whatever it is at other spends; weak for
+    distances above 1. Rounding to the lattice only adds to an error. Up to the rounding of float64, which is counted
+    against them.
+    """
+    if objective.size is not None:
+        return {"gaussian": 0.0, "additive": known, "unbiased": 0.0}
+    concentrated = sensitivity.metric.privacy == CONCENTRATED
+    least = privacy_measure_of(sensitivity.metric.privacy).least_mean_square
+    tables = _tables(sensitivity, objective)
+    if tables is not None:
+        found = tables.bound * CAUTION
+        return {
+            "gaussian": found,
+            "additive": found if concentrated else max(known, least * found),
+            "unbiased": unbiased_tables_bound(tables, concentrated) * CAUTION,
+        }
+    try:
+        space = gaussian_space(sensitivity, objective.factors, objective.name == "max")
+    except (TooLarge, NotANormBall, CertificateRefused):
+        return {"gaussian": 0.0, "additive": known, "unbiased": 0.0}
+    gaussian = known if concentrated and known > 0 else gaussian_bound(space)
+    return {
+        "gaussian": gaussian,
+        "additive": gaussian if concentrated else max(known, least * gaussian),
+        "unbiased": unbiased_bound(space, concentrated),
+    }
+
+
+def _tables(sensitivity: Sensitivity, objective: Objective) -> MarginalSpace | None:
+    """Whole tables of counts, whose best covariance is known in closed form; None where the queries are none."""
+    try:
+        space = marginal_space(sensitivity, objective.factors, objective.name == "max")
+    except TooLarge:
+        return None
+    return space if space.overlaps and space.optimal else None

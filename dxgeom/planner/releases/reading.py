@@ -1,28 +1,113 @@
-"""What a mechanism is handed of the data that a release is given: a histogram where it reads one."""
+"""What a mechanism is handed of the data that a release is given: a histogram where it reads one.
+
+Made-up records, for a release that is only rehearsed.
+
+What estimates are worth on a table that is public already: releases of it, tried out before any data.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dxgeom.arguments import described, require
-from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.arguments import WHOLE, described, require
+from dxgeom.errors import DataError, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.contract.composition import histogram_readers, key_reader
 from dxgeom.mechanisms.contract.mechanism import Mechanism
 from dxgeom.mechanisms.contract.readers import HistogramMechanism, KeyReader, RowReader, TableReader
 from dxgeom.metrics.components import components_of
-from dxgeom.planner.releases.rehearsal import MadeUp, MadeUpKeys
-from dxgeom.universe.people.people import People
-from dxgeom.universe.people.shares import ComponentKeys
+from dxgeom.numeric.randomness import InsecureSeededRandomness
+from dxgeom.planner.estimates.estimate import EstimateWish, require_whole_records
+from dxgeom.universe.columns import plain
+from dxgeom.universe.people.people import ComponentKeys, People
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
+from dxgeom.wording.numbers import brief, counted
 
 if TYPE_CHECKING:
     from dxgeom.engines.histogram import Histogram
+    from dxgeom.planner.plan import Plan
+
+
+class MadeUp(NamedTuple):
+    """Counts of made-up people with a row each, as a mechanism takes them; ``people``: how many."""
+
+    counts: NDArray[np.int64]
+    people: int
+
+
+class MadeUpTables(NamedTuple):
+    """Counts of made-up records in tables, as a mechanism takes them; ``total``: how many."""
+
+    cells: tuple[NDArray[np.int64], ...]
+    total: int
+
+
+class MadeUpKeys(NamedTuple):
+    """Counts of made-up records by their keys, as a mechanism takes them; ``total``: how many."""
+
+    keys: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    total: int
+
+
+def made_up(mechanism: Mechanism[Any, Any], people: int) -> MadeUp | MadeUpTables | MadeUpKeys:
+    """As :func:`made_up_counts`, in shares where people are spread; tables of them for what reads these."""
+    if isinstance(mechanism, TableReader):
+        return _made_up_tables(mechanism.queries, mechanism.shares, people)
+    keyed = key_reader(mechanism)
+    if keyed is not None and any(one.unlisted for one in keyed.columns_of_keys):
+        raise UnsupportedCombination(
+            "nobody listed these keys, so there are none to make up: release from data that you made"
+        )
+    if keyed is not None:
+        drawn = np.random.default_rng().integers(0, keyed.key_count, people)
+        keys, counts = np.unique(drawn, return_counts=True)
+        return MadeUpKeys(keys.astype(np.int64), counts.astype(np.int64) * keyed.shares, people)
+    readers = histogram_readers(mechanism)
+    if len(readers) == 1 and readers[0].reads is not None:
+        return _made_up_tables(readers[0].reads, readers[0].shares, people)
+    counts = made_up_counts(mechanism, people)
+    return MadeUp(counts * histogram_readers(mechanism)[0].shares, people)
+
+
+def _made_up_tables(queries: MarginalQueries, shares: int, records: int) -> MadeUpTables:
+    generator = np.random.default_rng()
+    codes, cells = [generator.integers(0, size, records) for size in queries.sizes], []
+    for one, shape in zip(queries.attribute_sets, queries.shapes, strict=True):
+        flat = np.zeros(records, dtype=np.int64)
+        for place, size in zip(one, shape, strict=True):
+            flat = flat * size + codes[place]
+        cells.append(np.bincount(flat, minlength=math.prod(shape)).astype(np.int64) * shares)
+    return MadeUpTables(tuple(cells), records)
+
+
+def made_up_counts(mechanism: Mechanism[Any, Any], records: int) -> NDArray[np.int64]:
+    """(N,): so many records, each of any type of the universe alike; nobody is absent. Looks at no data.
+
+    Raises: UnsupportedCombination for a mechanism that reads no histogram.
+    """
+    readers = histogram_readers(mechanism)
+    if not readers:
+        raise UnsupportedCombination(
+            f"{mechanism.name} reads no histogram, so there are no records to make up: release from data that you made "
+            "up yourself, with ledger=':memory:'"
+        )
+    size = readers[0].metric.size
+    absent = next((reader.absent for reader in readers if reader.absent is not None), None)
+    present = size if absent is None else size - 1
+    counts = np.random.default_rng().multinomial(records, np.full(present, 1 / present))
+    return counts.astype(np.int64) if absent is None else np.insert(counts, absent, 0).astype(np.int64)
+
 
 _TABLES: Final = "data are the path of a table, a data frame, an Arrow table, or an array of counts"
 
@@ -148,7 +233,7 @@ def _keys(
     quiet_data: bool,
 ) -> Read:
     """The counts of the keys that some row has, and nothing else of the data."""
-    from dxgeom.engines.counted_keys import KeyTable, key_counts
+    from dxgeom.engines.counted_tables import KeyTable, key_counts
 
     if isinstance(data, KeyTable | MadeUpKeys):
         found = KeyTable(data.keys, data.counts, data.total, words=getattr(data, "words", ()))
@@ -260,3 +345,113 @@ def _even(counts: Any) -> Any:
     except ValueError as error:
         raise DataError("a histogram is one row of counts; found lists of different lengths in a list") from error
     return counts
+
+
+MOST_DRAWS: Final = 1_000
+_NO_NOISE: Final = Fraction(10**30)
+"""At this spend noise is so narrow that all of it is rounded to nothing."""
+_FEWEST: Final = 8
+"""Fewer draws say too little of how much they differ."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SimulatedWorth:
+    """Errors of released answers and of their estimates, over some draws of noise on a public table.
+
+    ``names``: the answers, or the tables. ``squares`` (draws, names, 2): squared errors, of a table summed over its
+    cells: of what was released, and of the estimate. ``records``: of the public table; None where their number is not
+    used, since the policy keeps it private. ``spend``: of the release; ``share``: the part of it that these answers
+    have. ``rounded``: errors are about numbers as the policy rounds them, and leave out what that does.
+    Guarantee: none. These are means over draws of a generator with a fixed seed, about this table and no other.
+    """
+
+    names: tuple[str, ...] = field(repr=False)
+    squares: NDArray[np.float64] = field(repr=False)
+    records: int | None
+    spend: Fraction
+    share: Fraction = Fraction(1)
+    rounded: bool = False
+
+    @property
+    def draws(self) -> int:
+        """How many releases were tried out."""
+        return len(self.squares)
+
+    @property
+    def released(self) -> float:
+        """The root of the mean total squared error of the released answers."""
+        return math.sqrt(float(self._totals[:, 0].mean()))
+
+    @property
+    def estimated(self) -> float:
+        """The same of the estimates."""
+        return math.sqrt(float(self._totals[:, 1].mean()))
+
+    @property
+    def deviation(self) -> float:
+        """One standard deviation of :attr:`estimated`, from the draws themselves; infinite where there is one."""
+        if self.draws == 1:
+            return math.inf
+        spread = float(self._totals[:, 1].std(ddof=1)) / math.sqrt(self.draws)
+        return spread / (2 * self.estimated) if self.estimated > 0 else 0.0
+
+    @property
+    def _totals(self) -> NDArray[np.float64]:
+        return np.asarray(self.squares.sum(axis=1))
+
+    @property
+    def in_words(self) -> str:
+        """The same as a sentence."""
+        of = "" if self.records is None else f" of {counted(self.records, 'record')}"
+        at = f"spending {plain(self.spend)}"
+        if self.share != 1:
+            at = f"spending {plain(self.share * self.spend)}, the task's share of {plain(self.spend)}"
+        spread = f" (one standard deviation of that: {brief(self.deviation)})" if self.draws >= _FEWEST else ""
+        about = ", both about numbers as the policy rounds them" if self.rounded else ""
+        return (
+            f"tried out on the public table{of}, with {counted(self.draws, 'draw')} of noise {at}: the estimate's "
+            f"total root mean squared error is {brief(self.estimated)}{spread}, that of what is released "
+            f"{brief(self.released)}{about}; other tables may gain more or less"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The errors ready for JSON: total squared errors."""
+        before, after = self.squares.mean(axis=0).T.tolist()
+        each = zip(self.names, before, after, strict=True)
+        spread = self.deviation if math.isfinite(self.deviation) else None
+        return {
+            "records": self.records,
+            "spend": str(self.spend),
+            **({} if self.share == 1 else {"share": str(self.share)}),
+            "of_rounded_numbers": self.rounded,
+            "draws": self.draws,
+            "released_total_rmse": self.released,
+            "estimate_total_rmse": self.estimated,
+            "standard_deviation": spread,
+            "answers": [{"name": name, "released_mse": one, "estimate_mse": other} for name, one, other in each],
+            "in_words": self.in_words,
+        }
+
+
+def simulated_worth(
+    plan: Plan, table: Any, spend: Fraction, wish: EstimateWish, draws: int, count_column: str | None
+) -> SimulatedWorth:
+    """See :meth:`dxgeom.planner.plan.Plan.simulate_estimate`."""
+    require(draws, WHOLE, "draws", "say how many releases are tried out, such as 8")
+    if not 1 <= draws <= MOST_DRAWS:
+        raise WrongArgument(f"'draws' are from 1 to {MOST_DRAWS:,} releases that are tried out; found {draws!r}")
+    part, share = plan.kind.estimated_part(plan)
+    mechanism: Any = part.mechanism
+    found = read(mechanism, table, "refuse", count_column, False, any_number=True)
+    require_whole_records(wish, part.metric.people)
+    randomness = InsecureSeededRandomness(int(part.fingerprint[:12], 16))
+    noiseless = mechanism.draw(found.data, _NO_NOISE, randomness)
+    answers = partial(part.kind.answers, part)
+    exact = answers(part.kind.true_answer(part, found.data, noiseless), share * spend, found.records)
+    squares, names = [], tuple[str, ...]()
+    for answer in mechanism.draws(found.data, share * spend, draws, randomness):
+        estimate = answers(answer, share * spend, found.records).estimated(part.fingerprint, wish)
+        names = estimate.names
+        squares.append(estimate.squared_errors(exact))
+    return SimulatedWorth(names, np.array(squares), found.records, spend, share, exact.reads_stepped_values)

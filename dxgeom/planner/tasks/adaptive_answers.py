@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from dxgeom.mechanisms.synthetic.adaptive_answer import AT_ONCE, AdaptiveStep, AdaptiveTables
 from dxgeom.mechanisms.synthetic.table_model import TableModel
-from dxgeom.planner.answers.cells import NO_BAR
 from dxgeom.planner.answers.in_parts import MOST_CELLS, CellAnswers
+from dxgeom.planner.answers.tables import NO_BAR
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.reading.record_tables import SYNTHETIC, cells_of_words
 from dxgeom.universe.tasks.questions import AdaptiveTask

@@ -1,4 +1,11 @@
-"""What several tasks answered in one release."""
+"""What several tasks answered in one release.
+
+How many different values there are, as it was answered.
+
+The noisy readings of one record.
+
+What selections picked, one candidate or the best few, and how far from the best each can be.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +21,19 @@ from numpy.typing import NDArray
 
 from dxgeom.arguments import require_level
 from dxgeom.errors import UnsupportedCombination
+from dxgeom.mechanisms.linear.distinct import DistinctCount
+from dxgeom.mechanisms.linear.time_series import SeriesMechanism
+from dxgeom.mechanisms.selection.selections import Selection, TopSelection
 from dxgeom.numeric.columns import Columns, plain_columns
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import stacked, unknown_name
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.columns import plain
+from dxgeom.universe.tasks.questions import DistinctTask, SelectTask, SeriesTask
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.workloads.groups import AnswerOrigin
+from dxgeom.wording.numbers import brief
 
 if TYPE_CHECKING:
     from dxgeom.planner.estimates.estimate import Estimate, EstimateWish
@@ -206,3 +218,192 @@ def _alike(cells: list[Any]) -> list[Any]:
     if any(isinstance(cell, str) for cell in cells):
         return [cell if cell is None else str(cell) for cell in cells]
     return cells
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DistinctAnswers(ShownAnswers):
+    """One number: how many values at least one record has, an integer from 0 to all that there can be."""
+
+    question: DistinctTask = field(repr=False)
+    mechanism: DistinctCount = field(repr=False)
+    number: int
+    spent: Fraction
+
+    @property
+    def question_fingerprint(self) -> str:
+        return self.question.fingerprint
+
+    @property
+    def by_name(self) -> Mapping[str, int]:
+        return {self.question.called: self.number}
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        return np.array([float(self.number)])
+
+    @property
+    def rmse(self) -> NDArray[np.float64]:
+        """(1,): the root mean squared error is at most this."""
+        return np.array([self.mechanism.root_mean_square(self.spent)])
+
+    @property
+    def biases(self) -> NDArray[np.float64]:
+        return np.zeros(1)
+
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        return np.array([float(self.mechanism.half_width(level, self.spent))])
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        del joint  # there is one
+        return {
+            "answers": [
+                {
+                    "name": self.question.called,
+                    "unit": "values",
+                    "value": float(self.number),
+                    "exact": str(self.number),
+                    "rmse": float(self.rmse[0]),
+                    "interval": self.intervals(level)[0].tolist(),
+                }
+            ],
+            "level": float(level),
+            "warnings": [],
+        }
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SeriesAnswers(ShownAnswers):
+    """The noisy readings of one record, of values as the policy rounds them. ``exact_values``: exact rationals."""
+
+    no_biases = Unknown(
+        "bars of readings are about values as the policy rounds them, and say no more", "take rmse and half_widths()"
+    )
+
+    question: SeriesTask = field(repr=False)
+    mechanism: SeriesMechanism = field(repr=False)
+    exact_values: tuple[Fraction, ...] = field()
+    spent: Fraction
+
+    def half_width(self, level: float = 0.95) -> float:
+        """With probability *at least* ``level`` no reading is off by more than this, all at once."""
+        return self.mechanism.joint_half_width(level, self.spent)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        return np.array([float(value) for value in self.exact_values])
+
+    @property
+    def rmse(self) -> NDArray[np.float64]:
+        """(K,): root mean squared error of each, but for the lattice, whose step does not shrink with the spend."""
+        return np.full(len(self.exact_values), self.mechanism.root_mean_square / float(self.spent))
+
+    def half_widths(self, level: float = 0.95, *, joint: bool = False) -> NDArray[np.float64]:
+        """(K,): as :meth:`half_width`, all at once."""
+        return np.full(len(self.exact_values), self.half_width(level))
+
+    @property
+    def question_fingerprint(self) -> str:
+        return self.question.fingerprint
+
+    @property
+    def by_name(self) -> Mapping[str, float]:
+        return {name: float(value) for name, value in zip(self.question.attributes, self.exact_values, strict=True)}
+
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        del level
+        return (("error", "of values as the policy rounds them"),)
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        del joint
+        bound = self.half_width(level)
+        return {
+            "answers": [
+                {"name": name, "value": float(value), "exact": str(value), "rmse": error, "bound": bound}
+                for name, value, error in zip(
+                    self.question.attributes, self.exact_values, self.rmse.tolist(), strict=True
+                )
+            ],
+            "level": float(level),
+            "bounds": "proved, all at once",
+        }
+
+
+PICKED = "picked"
+NO_SCORE = Unknown(
+    "a selection tells which candidate it picked, and no score", "shortfall() says how far from the best it can be"
+)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Selected(ShownAnswers):
+    """What was picked of the candidates that were asked about, at a spend; ``places``: where they are among these, the
+    best first.
+
+    With a stated probability, for all at once, each has a score at most :meth:`shortfall` below the best for its place.
+    """
+
+    no_numbers = no_bars = no_rmse = no_biases = NO_SCORE
+
+    question: SelectTask = field(repr=False)
+    mechanism: Selection | TopSelection = field(repr=False)
+    places: tuple[int, ...]
+    spent: Fraction
+
+    @property
+    def picked(self) -> str | tuple[str, ...]:
+        """What the candidate is called; of several each, the best first."""
+        labels = tuple(self.question.each_label[place] for place in self.places)
+        return labels[0] if self.question.picks == 1 else labels
+
+    def shortfall(self, level: float = 0.95) -> float:
+        """With probability *at least* ``level`` each score is above the best for its place less this; whatever the
+        data, and for all places at once."""
+        return self.mechanism.shortfall(level, self.spent)
+
+    @property
+    def question_fingerprint(self) -> str:
+        return self.question.fingerprint
+
+    @property
+    def by_name(self) -> Mapping[str, str | tuple[str, ...]]:
+        return {PICKED: self.picked}
+
+    @property
+    def all_origins(self) -> tuple[AnswerOrigin, ...]:
+        return tuple(self.question.candidates.each_origin[place] for place in self.places)
+
+    @property
+    def unit(self) -> str | None:
+        """What the scores are measured in, None where nobody says."""
+        return self.question.candidates.measures[0] if self.question.candidates.measures else None
+
+    def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
+        unit = "" if self.unit is None else f" {self.unit}"
+        below, at = f"less than {brief(self.shortfall(level))}{unit} below the best", f"proved: at {level * 100:g} %"
+        if self.question.picks == 1:
+            return (("error", f"{at} its score is {below}"),)
+        return (("error", f"{at}, for all places at once, each score is {below} for its place"),)
+
+    def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
+        del joint  # they always hold at once
+        queries, one = [self.question.candidates.names[place] for place in self.places], self.question.picks == 1
+        return {
+            "picked": self.picked if one else [*self.picked],
+            **(
+                {"place": self.places[0], "query": queries[0]}
+                if one
+                else {"places": [*self.places], "queries": queries}
+            ),
+            "candidates": self.question.candidates.count,
+            "law": self.mechanism.name if isinstance(self.mechanism, Selection) else self.mechanism.law,
+            "unit": self.unit,
+            "shortfall": {
+                "level": float(level),
+                "at_most": self.shortfall(level),
+                "kind": "proved",
+                **({} if one else {"joint": True}),
+            },
+        }

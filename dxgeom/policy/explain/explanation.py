@@ -11,8 +11,8 @@ from typing import Any, Final, final
 import numpy as np
 
 from dxgeom.errors import DataError, UnsupportedCombination
+from dxgeom.metrics.graph import networkx
 from dxgeom.metrics.metric import Metric
-from dxgeom.metrics.networkx_graphs import networkx
 from dxgeom.policy.axes import Amount
 from dxgeom.policy.explain.informed import InformedPair, informed_of_pair
 from dxgeom.policy.explain.paths import Hop, RecordStep, listed_path, record_path

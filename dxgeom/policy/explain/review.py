@@ -25,7 +25,7 @@ from dxgeom.policy.explain.tightening import (
     examine_listed,
     largest_distance,
 )
-from dxgeom.policy.lower.connectivity import Unprotected
+from dxgeom.policy.lower.lowered import Unprotected
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.syntax.models import DatasetSyntax

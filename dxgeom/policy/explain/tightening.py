@@ -16,7 +16,7 @@ from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.policy.bounds.bound import Constant
 from dxgeom.policy.explain.paths import shortest_path
-from dxgeom.policy.lower.listed_pairs import Neighbourhoods, stated_together
+from dxgeom.policy.lower.lowered import Neighbourhoods, stated_together
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.universe import Universe

@@ -12,9 +12,17 @@ from pydantic import BaseModel, Field
 
 from dxgeom.policy.axes import Axis, PlacesAxis
 from dxgeom.policy.kinds.kind import METRES, AttributeKeys, AttributeKind, Declared, Misfit, written_as, wrote
-from dxgeom.policy.source.data_files import CsvTable, WrongContent, check_keys, column_of, read_csv
+from dxgeom.policy.source.data_files import (
+    CsvTable,
+    Feature,
+    Numeral,
+    WrongContent,
+    check_keys,
+    column_of,
+    read_csv,
+    read_geojson,
+)
 from dxgeom.policy.source.fields import Length, LengthText
-from dxgeom.policy.source.geojson import Feature, Numeral, read_geojson
 from dxgeom.policy.source.text import Folder
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn
 from dxgeom.universe.decimals import NotANumber, exact

@@ -27,8 +27,10 @@ from dxgeom.policy.resolve.attributes import (
     missing_rules,
     public_names,
     resolve_attributes,
+    stated_form,
+    stated_ignored,
+    with_cell_rules,
 )
-from dxgeom.policy.resolve.cells import stated_form, stated_ignored, with_cell_rules
 from dxgeom.policy.resolve.known import stated_counts
 from dxgeom.policy.resolve.labels import check_labels
 from dxgeom.policy.resolve.rules import ResolvedRule, joined_attribute, resolve_rules
@@ -39,7 +41,7 @@ from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.yaml_tree import node_at
 from dxgeom.policy.syntax.models import HERE, ONE_ROW_EACH, PolicySyntax, RuleSyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
-from dxgeom.policy.syntax.rule_shapes import joins_alone
+from dxgeom.policy.syntax.schema import joins_alone
 from dxgeom.privacy.measures import CONCENTRATED, PURE, Privacy
 from dxgeom.universe.attributes import Attribute, CategoricalAttribute, NotAValue
 from dxgeom.universe.columns import TextColumn

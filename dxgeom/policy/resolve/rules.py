@@ -23,7 +23,7 @@ from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.text import Folder
 from dxgeom.policy.syntax.models import RuleSyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
-from dxgeom.policy.syntax.rule_shapes import block_numbers, shape_mistakes, splits_records, words_of
+from dxgeom.policy.syntax.schema import block_numbers, shape_mistakes, splits_records, words_of
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.periods import PeriodAttribute, along_time
 from dxgeom.universe.wording import did_you_mean, shown

@@ -33,11 +33,11 @@ from dxgeom.policy.syntax.models import (
     DatasetSyntax,
     PeopleSyntax,
     PolicySyntax,
+    ReadingSyntax,
     RuleSyntax,
     SecretsSyntax,
     UniverseSyntax,
 )
-from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
 from dxgeom.policy.syntax.time_syntax import TimeSyntax
 from dxgeom.universe.wording import did_you_mean, shown
 

@@ -19,8 +19,7 @@ from dxgeom.policy.kinds.kind import AttributeKeys
 from dxgeom.policy.source.fields import Length
 from dxgeom.policy.source.text import Folder, Language, Paths, PolicyText
 from dxgeom.policy.source.yaml_tree import MAX_DEPTH, MAX_NODES
-from dxgeom.policy.syntax.models import PolicySyntax, RuleSyntax, UniverseSyntax
-from dxgeom.policy.syntax.reading_syntax import ReadingSyntax
+from dxgeom.policy.syntax.models import PolicySyntax, ReadingSyntax, RuleSyntax, UniverseSyntax
 from dxgeom.universe.columns import plain
 
 Path: TypeAlias = tuple[str | int, ...]

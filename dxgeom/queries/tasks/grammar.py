@@ -11,8 +11,7 @@ from dxgeom.kinds import registry
 from dxgeom.policy.source.text import PolicyText
 from dxgeom.policy.source.yaml_tree import Mapping, Node, kind_of
 from dxgeom.queries.syntax import instead_of
-from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader
-from dxgeom.queries.tasks.well_formed import well_formed
+from dxgeom.queries.tasks.task_kind import TaskKind, TaskReader, well_formed
 from dxgeom.universe.tasks.questions import AskedTask
 from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
 from dxgeom.universe.wording import shown

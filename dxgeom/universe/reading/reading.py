@@ -9,8 +9,8 @@ from typing import Any, final
 
 from dxgeom.universe.attributes import Attribute, CellType
 from dxgeom.universe.people.people import People
-from dxgeom.universe.reading.cell_rules import CellRules, Ignored
 from dxgeom.universe.reading.expressions import Expression
+from dxgeom.universe.reading.written import CellRules, Ignored
 from dxgeom.universe.wording import cell_text
 
 

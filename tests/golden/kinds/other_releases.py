@@ -16,7 +16,7 @@ import numpy as np
 from reference.mechanisms import CASES
 
 import dxgeom as dx
-from dxgeom.lab.answer_plan import plan_answer
+from dxgeom.lab.answers import plan_answer
 from dxgeom.lab.data_sets import data_set_policy_from_dict
 from dxgeom.learning import PrivateLinearRegression, PrivateLogisticRegression
 from dxgeom.ledger.ledger import Ledger

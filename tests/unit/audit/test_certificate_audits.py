@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.audit.claims import claimed_pairs, claims_of, read_claims, shortest_paths, write_claims
-from dxgeom.audit.distances_audit import audit_edges, audit_matrix
-from dxgeom.audit.policy_audit import audit_policy
-from dxgeom.audit.stated_bounds import StatedBounds
+from dxgeom.audit.claims import StatedBounds, claimed_pairs, claims_of, read_claims, shortest_paths, write_claims
+from dxgeom.audit.policy_audit import audit_edges, audit_matrix, audit_policy
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
 from dxgeom.policy.axes import PlacesAxis
 from dxgeom.policy.bounds.distance_bounds import PerDistance

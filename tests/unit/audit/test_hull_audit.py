@@ -11,8 +11,8 @@ import pytest
 import dxgeom as dx
 from dxgeom.audit.hull_audit import _hulls_in
 from dxgeom.errors import CertificateRefused, MissingExtra, TooLarge, UnsupportedCombination, WrongArgument
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.polytope import hull_of_points
+from dxgeom.geometry.round_bodies import CartesianProduct, FreeSum, LinearImage
 
 CUBE = np.array(list(itertools.product([1.0, -1.0], repeat=3)))
 PRISMS = np.array([a - b for a, b in itertools.permutations(np.vstack([np.eye(4), np.zeros(4)]), 2)])

@@ -41,8 +41,8 @@ from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.plan_files.loading import load_plan
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.choose import listed_plan
 from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.universe.workloads.box_queries import BoxQueries
 

@@ -32,7 +32,7 @@ DOORS = {
     "dxgeom.planner.choose": ("plan", "plan_of_answers", "objective_of"),
     "dxgeom.planner.quantile_plan": ("choice_between",),
     "dxgeom.planner.comparing.comparison": ("build",),
-    "dxgeom.planner.comparing.candidate_names": ("build",),
+    "dxgeom.planner.comparing.thoroughness": ("build",),
 }
 """Where planning is entered, a candidate is built, and a form of quantiles chosen, by module."""
 

@@ -13,7 +13,7 @@ from reference.json_schema import is_valid
 from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
-from dxgeom.plan_files.schemas import release_schema
+from dxgeom.plan_files.codec import release_schema
 
 POLICY = policy_file("clinic")
 TASKS = POLICY.parent / "tasks.yaml"

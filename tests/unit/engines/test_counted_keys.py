@@ -10,9 +10,8 @@ import pytest
 from services.tables import PostgresTables, as_parquet, as_sqlite
 
 import dxgeom as dx
-from dxgeom.engines import counted_keys
-from dxgeom.engines.counted_keys import key_counts
-from dxgeom.engines.counted_tables import table_counts
+from dxgeom.engines import counted_tables
+from dxgeom.engines.counted_tables import key_counts, table_counts
 from dxgeom.errors import DataError
 from dxgeom.metrics.components import components_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
@@ -75,7 +74,7 @@ def test_rows_that_stand_for_several_records_and_for_none():
 
 
 def test_rows_are_put_together_in_between(monkeypatch):
-    monkeypatch.setattr(counted_keys, "_WAITING", 1)
+    monkeypatch.setattr(counted_tables, "_WAITING", 1)
     monkeypatch.setattr("dxgeom.engines.people.ROWS_AT_ONCE", 7)
     found, whole = both(policy_of(None), rows_of(4))
     assert found.counts.tolist() == whole.cells[0][whole.cells[0] > 0].tolist()

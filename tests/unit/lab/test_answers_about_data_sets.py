@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import DataError, PolicyError, TooLarge, UnsupportedCombination
-from dxgeom.lab.answer_plan import answer, plan_answer
+from dxgeom.lab.answers import answer, plan_answer
 from dxgeom.lab.data_sets import data_set_policy_from_dict, load_policy_of_secrets
 from dxgeom.lab.dataset_space import average, database_distance, percentile
 from dxgeom.policy.policy import Policy

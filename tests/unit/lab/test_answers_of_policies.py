@@ -10,7 +10,7 @@ from reference.project import POLICIES
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, DataError, UnsupportedCombination
-from dxgeom.lab.answer_plan import answer, plan_answer
+from dxgeom.lab.answers import answer, plan_answer
 from dxgeom.lab.secrets import secrets_of
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.policy.policy import Policy, load_policy

@@ -15,8 +15,7 @@ from dxgeom.lab.dataset_space import (
     percentile,
     total,
 )
-from dxgeom.lab.finite_audit import privacy_level
-from dxgeom.lab.finite_mechanism import FiniteMechanism
+from dxgeom.lab.finite_mechanism import FiniteMechanism, privacy_level
 from dxgeom.lab.laplace_tables import truncated_geometric, truncated_geometric_law
 
 UNDER = ("hamming", "normalised manhattan", "manhattan", "maximum")

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import DxgeomError
-from dxgeom.lab.finite_audit import (
+from dxgeom.lab.finite_mechanism import (
+    FiniteMechanism,
     is_private,
     most_hidden,
     most_learned,
     posterior,
     privacy_level,
 )
-from dxgeom.lab.finite_mechanism import FiniteMechanism
 
 
 def truncated_geometric():

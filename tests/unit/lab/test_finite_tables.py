@@ -21,15 +21,16 @@ from dxgeom.errors import (
     UnboundedLoss,
     UnsupportedCombination,
 )
-from dxgeom.lab.finite_audit import is_private, privacy_level
 from dxgeom.lab.finite_mechanism import (
     FiniteMechanism,
     PrivateTable,
     bayes_remap,
     honouring,
+    is_private,
     likelihood_ratio_bounds,
     likelihood_ratio_bounds_of_table,
     odds_below,
+    privacy_level,
     remapped_loss,
     rounded_and_mixed,
 )

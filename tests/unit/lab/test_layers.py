@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dxgeom.errors import CertificateRefused, DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.lab.dataset_space import UNREACHABLE, DatasetSpace, neighbouring_datasets
-from dxgeom.lab.finite_audit import privacy_level
-from dxgeom.lab.finite_mechanism import FiniteMechanism
+from dxgeom.lab.finite_mechanism import FiniteMechanism, privacy_level
 from dxgeom.lab.layers import (
     calibrated_table,
     composed_layers,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DxgeomError, TooLarge, UnboundedLoss, UnsupportedCombination
-from dxgeom.lab.planar import (
+from dxgeom.lab.line_noise import (
     PlanarLaplace,
     laplace_usefulness,
     planar_laplace,

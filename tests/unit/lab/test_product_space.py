@@ -10,7 +10,7 @@ import pytest
 
 from dxgeom.errors import DxgeomError, TooLarge, WrongArgument
 from dxgeom.lab.dataset_space import UNREACHABLE, DatabasePolicy, neighbouring_datasets
-from dxgeom.lab.finite_audit import privacy_level
+from dxgeom.lab.finite_mechanism import privacy_level
 from dxgeom.lab.layers import (
     calibrated_table,
     composed_layers,

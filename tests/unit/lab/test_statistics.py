@@ -13,7 +13,7 @@ from reference.bodies import exact_gauge
 
 import dxgeom as dx
 from dxgeom.errors import BudgetExceeded, DataError, TooLarge, UnsupportedCombination
-from dxgeom.geometry.enclosing import EnclosureLimits, enclosing_polytope
+from dxgeom.geometry.hulls import EnclosureLimits, enclosing_polytope
 from dxgeom.lab.statistic_release import (
     corner_structure,
     entry_blocks,

@@ -8,7 +8,7 @@ import pytest
 from reference.json_schema import is_valid
 
 from dxgeom.errors import QueryError
-from dxgeom.lab.answer_plan import ANSWERS
+from dxgeom.lab.answers import ANSWERS
 from dxgeom.lab.task import WORDS, load_task, task_from_dict, task_schema
 
 RIGHT = (

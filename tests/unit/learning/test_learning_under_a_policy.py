@@ -13,7 +13,7 @@ from reference.perturbed_law import log_density
 import dxgeom as dx
 from dxgeom.errors import ArrayError, DxgeomError, UnsupportedCombination
 from dxgeom.learning import PrivateLogisticRegression
-from dxgeom.learning.label_totals import LabelTotals
+from dxgeom.learning.gradient_noise import LabelTotals
 from dxgeom.learning.perturbation import ObjectivePerturbation
 from dxgeom.learning.policy_model import policy_model
 from dxgeom.learning.policy_rows import joined_table

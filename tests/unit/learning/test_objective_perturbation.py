@@ -17,8 +17,7 @@ from dxgeom.learning import gradient_noise as gradient_noise_module
 from dxgeom.learning import perturbation
 from dxgeom.learning.features import Change, FeatureGroup, Features
 from dxgeom.learning.gradient_noise import gradient_noise, least_strength
-from dxgeom.learning.losses import LogisticLoss, PseudoHuberLoss
-from dxgeom.learning.objective import PerturbedObjective, exact_gradient
+from dxgeom.learning.objective import LogisticLoss, PerturbedObjective, PseudoHuberLoss, exact_gradient
 from dxgeom.learning.perturbation import STEP, ObjectivePerturbation
 from dxgeom.ledger.entry import Account
 from dxgeom.noise.round_laws import BoxNoise, LaplaceNoise

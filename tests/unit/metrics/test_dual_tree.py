@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dxgeom.metrics import lipschitz_maps as by_structure
-from dxgeom.metrics.dual_tree import Separation, steepest_quotient
+from dxgeom.metrics.near_places import Separation, steepest_quotient
 from dxgeom.metrics.points import PointsMetric
 
 

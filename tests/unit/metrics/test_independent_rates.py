@@ -11,7 +11,7 @@ import dxgeom as dx
 from dxgeom.errors import TooLarge
 from dxgeom.metrics.combinations import GroupedMetric, SumMetric
 from dxgeom.metrics.families import DiscreteMetric, LineMetric
-from dxgeom.metrics.independent_rates import blocks_of_rates, independent_rates
+from dxgeom.metrics.lipschitz_maps import blocks_of_rates, independent_rates
 
 ATTRIBUTES = {"a": {"range": [0, 3], "step": 1}, "b": ["x", "y", "z"], "c": ["u", "v"]}
 BOTH = [{"change": "b", "epsilon": "0.5"}, {"change": "c", "epsilon": 2}]

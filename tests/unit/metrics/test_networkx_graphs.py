@@ -113,7 +113,7 @@ def test_graphs_that_say_no_distance_are_refused():
 
 def test_large_metrics_and_a_missing_library_are_refused(monkeypatch):
     metric = dx.verify_metric(1 - np.eye(4))
-    monkeypatch.setattr("dxgeom.metrics.networkx_graphs.MOST_OF_A_GRAPH", 5)
+    monkeypatch.setattr("dxgeom.metrics.graph.MOST_OF_A_GRAPH", 5)
     with pytest.raises(TooLarge, match="at most 5 edges"):
         metric.to_networkx()
     monkeypatch.undo()

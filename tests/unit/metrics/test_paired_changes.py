@@ -17,8 +17,8 @@ from dxgeom.geometry.round_bodies import Ellipsoid
 from dxgeom.mechanisms.linear.containment import hiding, largest_load, load_of_changes, require_hiding
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.shapes.rotated_axes import best_strategy, box_mechanism, ellipsoid_mechanism, rotated_laplace
 from dxgeom.mechanisms.shapes.round_spaces import round_space
+from dxgeom.mechanisms.shapes.strategy import best_strategy, box_mechanism, ellipsoid_mechanism, rotated_laplace
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.differences import differences_of_tables
 from dxgeom.metrics.paired_changes import PairedChanges, paired_changes

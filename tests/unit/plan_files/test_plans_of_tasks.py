@@ -11,8 +11,8 @@ from reference.plan_documents import changed, read, without, write
 
 import dxgeom as dx
 from dxgeom.errors import PlanError
+from dxgeom.plan_files.codec import plan_schema
 from dxgeom.plan_files.diff import differences
-from dxgeom.plan_files.schemas import plan_schema
 from dxgeom.plan_files.text.json_text import digest_of
 from dxgeom.planner.kind import Planning
 from dxgeom.planner.wish import Wish

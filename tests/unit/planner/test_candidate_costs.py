@@ -13,7 +13,7 @@ from dxgeom.mechanisms.shapes.strategy_program import outgrows_a_search
 from dxgeom.metrics.changes import FactoredChanges
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.numeric.work import ALLOWED, require_affordable
-from dxgeom.planner.candidate_costs import WORK_OF, Sizes
+from dxgeom.planner.candidate_builder import WORK_OF, Sizes
 from dxgeom.planner.candidates import names
 
 

@@ -13,8 +13,8 @@ import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.mechanisms.shapes.rotated_axes import ellipsoid_mechanism
 from dxgeom.mechanisms.shapes.round_spaces import round_space
+from dxgeom.mechanisms.shapes.strategy import ellipsoid_mechanism
 
 SHAPE = (2, 3, 2)
 CELLS = np.array(np.unravel_index(np.arange(12), SHAPE))

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
-from dxgeom.noise.mean_sizes import mean_sizes, mean_sizes_of_laplace
+from dxgeom.noise.law import mean_sizes, mean_sizes_of_laplace
 from dxgeom.planner.objectives.error_sizes import SIZES
 
 NAMES = list(SIZES)

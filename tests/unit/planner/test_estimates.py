@@ -18,8 +18,8 @@ import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.estimates.estimate import EstimateWish
+from dxgeom.planner.estimates.exact_projection import nearest_in_floats
 from dxgeom.planner.estimates.listed import require_few
-from dxgeom.planner.estimates.many_answers import nearest_in_floats
 from dxgeom.planner.estimates.projection import (
     KnownOfTables,
     on_simplex,

@@ -19,7 +19,7 @@ from dxgeom.errors import (
     UnsupportedCombination,
     WrongArgument,
 )
-from dxgeom.mechanisms.linear.reciprocal_program import GAP
+from dxgeom.mechanisms.linear.laplace import GAP
 from dxgeom.numeric.qhull import HullLimits
 from dxgeom.planner.candidates import Kind, names
 from dxgeom.planner.choose import plan as choose

@@ -11,7 +11,7 @@ import dxgeom.planner.boxes.choosing as choosing
 import dxgeom.planner.candidate_builder as builder
 import dxgeom.planner.choose as choose
 import dxgeom.planner.comparing.quick_search as quick_search
-import dxgeom.planner.marginals.instead as instead
+import dxgeom.planner.marginals.marginal_plan as instead
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.gaussian.mechanism import covariance_work, elimination_work, gaussian_space
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of

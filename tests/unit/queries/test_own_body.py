@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.errors import QueryError, UnsupportedCombination
-from dxgeom.queries.own_body import NoBody, corners_stated
+from dxgeom.queries.queries_file import NoBody, corners_stated
 
 POLICY = """\
 policy: p

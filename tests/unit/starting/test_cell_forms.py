@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from dxgeom.starting.cell_forms import _CLOCKS, _DAYS, Convention, best_days, day_forms, is_like_data, reads
+from dxgeom.starting.form import _CLOCKS, _DAYS, Convention, best_days, day_forms, is_like_data, reads
 from dxgeom.universe.reading.written import written_moment
 
 

@@ -16,8 +16,8 @@ from dxgeom.cli.main import app
 from dxgeom.engines.opening import public_values
 from dxgeom.errors import DataError, PolicyError
 from dxgeom.starting import examples
+from dxgeom.starting.choices import Dialogue
 from dxgeom.starting.declared import Days, Numbers, Values, ends_of
-from dxgeom.starting.dialogue import Dialogue
 from dxgeom.starting.drafts import Asked, DraftPeople, draft_of, quoted
 from dxgeom.starting.examples import example_names, write_example
 from dxgeom.starting.seen import SeenColumn

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import dxgeom as dx
 from dxgeom.cli.main import app
-from dxgeom.engines.counted_keys import KeyTable, key_counts
+from dxgeom.engines.counted_tables import KeyTable, key_counts
 from dxgeom.errors import BudgetExceeded
 from dxgeom.universe.workloads.groups import groups_of_column, unlisted_groups
 

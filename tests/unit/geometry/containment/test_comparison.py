@@ -10,11 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.containment import _by_search, conditional_variances, contains, least_noise, noise_error
 from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import hull_of_differences, hull_of_points
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
+from dxgeom.geometry.round_bodies import (
+    Box,
+    CartesianProduct,
+    CrossPolytope,
+    Ellipsoid,
+    FreeSum,
+    LinearImage,
+    PowerBall,
+)
 from dxgeom.numeric.exact_numbers import rational
 
 POLYTOPES = {

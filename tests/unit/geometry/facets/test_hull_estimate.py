@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import TooLarge
-from dxgeom.geometry.hull_growth import estimate_hull, extreme_points, facets_after_growth
+from dxgeom.geometry.fan import estimate_hull, extreme_points, facets_after_growth
 from dxgeom.geometry.polytope import hull_of_points
 from dxgeom.numeric.qhull import HullLimits, float_hull
 
@@ -42,7 +42,7 @@ def guess(points, monkeypatch):
         seen.append(estimate_hull(corners, vertices, count))
         return seen[-1]
 
-    monkeypatch.setattr("dxgeom.geometry.hull_growth.estimate_hull", keep)
+    monkeypatch.setattr("dxgeom.geometry.fan.estimate_hull", keep)
     corners = extreme_points(points, HullLimits(facets=10**6, seconds=1000))
     facets = len(float_hull(np.vstack([points[corners], -points[corners]])).simplices)
     return seen[0], facets

@@ -10,7 +10,7 @@ import pytest
 from reference.bodies import exact_gauge
 
 from dxgeom.errors import NotANormBall, TooLarge
-from dxgeom.geometry.enclosing import EnclosureLimits, StatedSupport, enclosing_polytope
+from dxgeom.geometry.hulls import EnclosureLimits, StatedSupport, enclosing_polytope
 from dxgeom.numeric.rounding import round_up
 
 

@@ -15,9 +15,8 @@ from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger.book import Book
 from dxgeom.ledger.charging import charge_request, charge_rows
 from dxgeom.ledger.entry import Account
-from dxgeom.ledger.history import read_ledger, verify_ledger
+from dxgeom.ledger.history import move_ledger, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.migration import move_ledger
 from dxgeom.ledger.tables import CHANCES
 from dxgeom.metrics.data_set import DataSet
 

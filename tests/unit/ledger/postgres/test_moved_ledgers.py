@@ -17,11 +17,10 @@ from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
 from dxgeom.errors import BudgetExceeded, LedgerError
-from dxgeom.ledger import migration
+from dxgeom.ledger import history
 from dxgeom.ledger.answers import INSIDE_BYTES
-from dxgeom.ledger.history import read_answer, read_ledger, verify_ledger
+from dxgeom.ledger.history import move_ledger, read_answer, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.migration import move_ledger
 from dxgeom.ledger.postgres_store import PostgresLedger
 from dxgeom.metrics.data_set import DataSet
 from dxgeom.privacy.measures import CONCENTRATED, PURE
@@ -143,7 +142,7 @@ def test_a_release_under_way_is_waited_for(postgres: Any, tmp_path: Path) -> Non
 KILLED = """
 import os, signal, sys
 from dxgeom.ledger import sqlite_layout, sqlite_store
-from dxgeom.ledger.migration import move_ledger
+from dxgeom.ledger.history import move_ledger
 from dxgeom.ledger.postgres_store import PostgresSession
 def killed(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -196,7 +195,7 @@ def test_what_the_server_took_in_between_is_not_lost_when_it_is_ended(
     path, terms = old
     place = postgres.new_ledger()
     with monkeypatch.context() as patch:
-        patch.setattr(migration, "_require_same", lambda *_: 1 / 0)
+        patch.setattr(history, "_require_same", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             move_ledger(path, place)
     with pytest.raises(LedgerError, match="it was moved to"):
@@ -214,7 +213,7 @@ def test_only_a_file_moves_and_only_to_a_server(postgres: Any, tmp_path: Path) -
             move_ledger(source, target)
     with pytest.raises(LedgerError, match="there is no such ledger"):
         move_ledger(tmp_path / "nowhere.db", place)
-    assert migration.__doc__
+    assert history.__doc__
 
 
 def test_the_command_moves_it_and_grants_it(postgres: Any, old: tuple[str, dict[str, Any]]) -> None:

@@ -19,7 +19,7 @@ from dxgeom.cli.main import app
 from dxgeom.errors import LedgerError, LedgerUnreachable
 from dxgeom.ledger.history import read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.ledger.postgres_connection import address_of
+from dxgeom.ledger.postgres_store import address_of
 
 SECRET = "never-to-be-seen"
 HOLDER = """

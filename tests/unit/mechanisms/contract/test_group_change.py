@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.mechanisms.contract.group_losses import group_loss
+from dxgeom.mechanisms.contract.composition import group_loss
 from dxgeom.metrics.combinations import PresenceMetric, SumMetric
 from dxgeom.metrics.diameters import path_lengths
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, PartitionMetric

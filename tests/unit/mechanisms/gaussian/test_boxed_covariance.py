@@ -16,8 +16,7 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.bounds.root_trace import MatrixBall, root_trace_below
 from dxgeom.mechanisms.gaussian.boxed_covariance import boxed_covariance
 from dxgeom.mechanisms.linear import sensitivity as sensitivities
-from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
-from dxgeom.mechanisms.linear.lengths_in_boxes import BoxPairs, length_of_records, load_in_boxes
+from dxgeom.mechanisms.linear.lengths_in_boxes import BoxPairs, counted_boxes, length_of_records, load_in_boxes
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.noise.triangular import TriangularNormals
 

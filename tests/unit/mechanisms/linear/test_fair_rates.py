@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dxgeom.mechanisms.linear.reciprocal_program import max_min_fair_rates
+from dxgeom.mechanisms.linear.laplace import max_min_fair_rates
 
 
 def fair(rows, shape):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.engines.counted_keys import KeyTable
+from dxgeom.engines.counted_tables import KeyTable
 from dxgeom.errors import DataError, TooLarge, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.linear.key_counts import KeyCounts, NoisyKeys
 from dxgeom.numeric.randomness import InsecureSeededRandomness

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_matrix
 
-from dxgeom.mechanisms.linear.reciprocal_program import GAP, minimise_reciprocal_squares
+from dxgeom.mechanisms.linear.laplace import GAP, minimise_reciprocal_squares
 
 
 def solved(rows, weights=None):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import dxgeom as dx
-from dxgeom.engines.counted_keys import KeyTable
+from dxgeom.engines.counted_tables import KeyTable
 from dxgeom.errors import QueryError, UnboundedLoss, UnsupportedCombination
 from dxgeom.mechanisms.linear.key_counts import NoisyKeys
 from dxgeom.mechanisms.linear.rolled_up_keys import ALL, OTHERS, RolledUpKeys

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
-from dxgeom.engines.counted_keys import KeyTable
+from dxgeom.engines.counted_tables import KeyTable
 from dxgeom.errors import BudgetExceeded, DataError, FileMistakes, TooLarge, UnsupportedCombination
 from dxgeom.ledger.history import verify_ledger
 from dxgeom.mechanisms.contract.composition import followed_by, in_sequence

@@ -13,7 +13,7 @@ import pytest
 from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
-from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
+from dxgeom.mechanisms.linear.lengths_in_boxes import counted_boxes
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import in_answers
 from dxgeom.mechanisms.parts.box_mechanism import LAPLACE, NORMAL, BoxMechanism
@@ -21,7 +21,7 @@ from dxgeom.mechanisms.parts.box_scales import BoxQuestion, best_scales, promise
 from dxgeom.mechanisms.parts.factors import Path, Tree
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder
-from dxgeom.planner.listed_plan import listed_plan
+from dxgeom.planner.choose import listed_plan
 
 SIZES = (7, 3)
 FACTORS = [

@@ -15,12 +15,12 @@ from reference.policy_of_ranges import policy_of_ranges
 
 import dxgeom as dx
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
+from dxgeom.mechanisms.linear.lengths_in_boxes import counted_boxes
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder
+from dxgeom.planner.choose import listed_plan
 from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.listed_plan import listed_plan
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.universe.workloads import spans
 from dxgeom.universe.workloads.box_queries import BoxQueries

@@ -16,7 +16,7 @@ import dxgeom as dx
 from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.errors import CertificateRefused, DxgeomError, TooLarge, UnsupportedCombination
 from dxgeom.geometry.round_bodies import Ellipsoid
-from dxgeom.mechanisms.linear.counted_boxes import counted_boxes
+from dxgeom.mechanisms.linear.lengths_in_boxes import counted_boxes
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, ToeplitzMechanism, line_bounds, totals_in_answers
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_theta

@@ -21,8 +21,7 @@ from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.choose import plan
 from dxgeom.planner.plan import Plan
 from dxgeom.policy.policy import Policy, parse_policy
-from dxgeom.universe.people.people import SHARES
-from dxgeom.universe.people.shares import ShareCounter
+from dxgeom.universe.people.people import SHARES, ShareCounter
 from dxgeom.universe.queries import LinearQueries
 
 TYPES, MOST = 4, 3

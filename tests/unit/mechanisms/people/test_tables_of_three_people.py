@@ -17,8 +17,7 @@ import dxgeom as dx
 from dxgeom.mechanisms.contract.readers import TableReader
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism, packed, unpacked
 from dxgeom.metrics.components import components_of
-from dxgeom.universe.people.people import SHARES
-from dxgeom.universe.people.shares import ShareCounter
+from dxgeom.universe.people.people import SHARES, ShareCounter
 
 SIZES = (2, 2)
 TYPES = 4

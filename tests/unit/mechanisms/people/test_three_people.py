@@ -19,8 +19,7 @@ from dxgeom.mechanisms.selection.small_databases import small_database
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.choose import plan
 from dxgeom.policy.policy import parse_policy
-from dxgeom.universe.people.people import SHARES
-from dxgeom.universe.people.shares import ShareCounter
+from dxgeom.universe.people.people import SHARES, ShareCounter
 from dxgeom.universe.queries import LinearQueries
 
 TYPES = 4

@@ -14,11 +14,18 @@ from flint import fmpq
 import dxgeom as dx
 from dxgeom.errors import NotANormBall, TooLarge, UnsupportedCombination, WrongArgument
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.containment import contains_point
 from dxgeom.geometry.halfspaces import HalfspacePolytope, polytope_of_points
 from dxgeom.geometry.polytope import hull_of_points
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
+from dxgeom.geometry.round_bodies import (
+    Box,
+    CartesianProduct,
+    CrossPolytope,
+    Ellipsoid,
+    FreeSum,
+    LinearImage,
+    PowerBall,
+)
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.shapes.hulls import body_mechanism
 from dxgeom.metrics.points import PointsMetric

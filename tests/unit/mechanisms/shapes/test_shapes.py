@@ -23,8 +23,8 @@ from dxgeom.mechanisms.linear.containment import hiding, largest_load
 from dxgeom.mechanisms.linear.laplace import with_scales
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.shapes.hulls import coarse_hull, second_moment_bound
-from dxgeom.mechanisms.shapes.rotated_axes import best_strategy, rotated_laplace
 from dxgeom.mechanisms.shapes.round_spaces import round_space
+from dxgeom.mechanisms.shapes.strategy import best_strategy, rotated_laplace
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.noise.composed import LinearImageNoise
 from dxgeom.noise.facet_cones import FacetConeNoise

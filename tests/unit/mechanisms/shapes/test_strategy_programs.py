@@ -12,7 +12,7 @@ from reference.shapes import exact_least_squares
 
 from dxgeom.errors import CertificateRefused
 from dxgeom.geometry.inverse import inverse_enclosure
-from dxgeom.mechanisms.linear.reciprocal_program import minimise_reciprocal_squares
+from dxgeom.mechanisms.linear.laplace import minimise_reciprocal_squares
 from dxgeom.mechanisms.shapes.strategy import weighted_rows
 from dxgeom.mechanisms.shapes.strategy_program import improved_strategy, loads_of, spread_of
 

@@ -16,10 +16,9 @@ from flint import fmpq, fmpq_mat
 
 import dxgeom as dx
 from dxgeom.geometry.body import ConvexBody
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.containment import contains
 from dxgeom.geometry.gauge import RowNorm
-from dxgeom.geometry.round_bodies import Box, CrossPolytope
+from dxgeom.geometry.round_bodies import Box, CartesianProduct, CrossPolytope, FreeSum, LinearImage
 from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.noise import k_norm as registry
 from dxgeom.noise.k_norm import k_norm_noise

@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 
 from dxgeom.errors import WrongArgument
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
+from dxgeom.geometry.round_bodies import (
+    Box,
+    CartesianProduct,
+    CrossPolytope,
+    Ellipsoid,
+    FreeSum,
+    LinearImage,
+    PowerBall,
+)
 from dxgeom.noise.k_norm import k_norm_noise, simulate_noise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 

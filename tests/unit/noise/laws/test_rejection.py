@@ -11,12 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
-from dxgeom.geometry.composed_bodies import CartesianProduct, FreeSum, LinearImage
 from dxgeom.geometry.containment import contains
 from dxgeom.geometry.gauge import RowNorm
 from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import hull_of_differences
-from dxgeom.geometry.round_bodies import Box, CrossPolytope, Ellipsoid, PowerBall
+from dxgeom.geometry.round_bodies import (
+    Box,
+    CartesianProduct,
+    CrossPolytope,
+    Ellipsoid,
+    FreeSum,
+    LinearImage,
+    PowerBall,
+)
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.rejection import (

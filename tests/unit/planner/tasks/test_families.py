@@ -10,7 +10,7 @@ import pytest
 from reference.json_schema import is_valid
 
 import dxgeom as dx
-from dxgeom.plan_files.schemas import release_schema
+from dxgeom.plan_files.codec import release_schema
 from dxgeom.planner.tasks.families import guess_of
 
 POLICY = dx.parse_policy("""

@@ -14,8 +14,7 @@ from dxgeom.metrics.metric import Metric, PairBlock, all_pairs
 from dxgeom.policy.axes import Amount
 from dxgeom.policy.bounds.bound import Bound, Stated, closed, in_units
 from dxgeom.policy.lower.blocks import describe
-from dxgeom.policy.lower.connectivity import unprotected
-from dxgeom.policy.lower.lowered import lower_attribute, lower_records
+from dxgeom.policy.lower.lowered import lower_attribute, lower_records, unprotected
 from dxgeom.policy.policy import Policy, parse_policy
 
 TEXT = """policy: toy

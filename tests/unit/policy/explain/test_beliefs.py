@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 import dxgeom as dx
-from dxgeom.lab.finite_audit import FiniteMechanism, most_learned, posterior
+from dxgeom.lab.finite_mechanism import FiniteMechanism, most_learned, posterior
 from dxgeom.policy.policy import parse_policy
 
 HEAD = "policy: p\nuniverse:\n  attributes:\n"

@@ -18,12 +18,11 @@ from typer.testing import CliRunner
 import dxgeom as dx
 from dxgeom.cli.main import app
 from dxgeom.errors import DataError
-from dxgeom.plan_files.schemas import release_schema
+from dxgeom.plan_files.codec import release_schema
 from dxgeom.policy.explain.two_people import least_transport
 from dxgeom.policy.policy import parse_policy
 from dxgeom.report.showing import document_for
-from dxgeom.universe.people.people import PUBLIC_NUMBER, SHARES
-from dxgeom.universe.people.shares import ShareCounter
+from dxgeom.universe.people.people import PUBLIC_NUMBER, SHARES, ShareCounter
 
 ONCE = parse_policy(POLICY.replace("COUNT", "once"))
 ROWS = parse_policy(POLICY.replace("COUNT", "rows, at_most: 2, order: at"))

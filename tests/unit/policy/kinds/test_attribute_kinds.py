@@ -16,16 +16,16 @@ from dxgeom.policy.kinds.attribute_kinds import ATTRIBUTE_KINDS, WORDS
 from dxgeom.universe.attributes import Attribute
 
 ASKING = {
-    "dxgeom/audit/stated_bounds.py": "what rules state is worked out here by another route, on purpose",
+    "dxgeom/audit/claims.py": "what rules state is worked out here by another route, on purpose",
     "dxgeom/disclosure/contributions.py": "raw values of two attributes are compared, which needs what both are",
     "dxgeom/engines/fitting.py": "only a number can be beyond the ends, or not whole",
-    "dxgeom/engines/expressions.py": "numbers are coded by their edges in the SQL of an engine, words are not",
+    "dxgeom/engines/reading.py": "numbers are coded by their edges in the SQL of an engine, words are not",
     "dxgeom/mechanisms/quantiles/question.py": "a quantile is of values that have an order",
     "dxgeom/lab/answers.py": "a secret answer of days is a day, noise in the plane is about places, and their loss is "
     "their distance",
     "dxgeom/lab/secrets.py": "days are numbers for noise on a line",
     "dxgeom/planner/answers/quantile_answers.py": "a quantile of days is a day",
-    "dxgeom/policy/resolve/cells.py": "days are read by an example of how the column writes them",
+    "dxgeom/policy/resolve/attributes.py": "days are read by an example of how the column writes them",
     "dxgeom/starting/table_page.py": "what is advised about ends, decimals and missing values is about numbers",
     "dxgeom/queries/quantiles.py": "a quantile is asked of numbers or of days",
     "dxgeom/report/rules.py": "a map is drawn of places",

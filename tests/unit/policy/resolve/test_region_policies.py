@@ -206,10 +206,10 @@ def test_sizes_are_limited_before_anything_large_is_built(tmp_path, monkeypatch)
     (tmp_path / "map.geojson").write_bytes(b" " * ((16 << 20) + 1))
     with pytest.raises(PolicyError, match=r"DX114.*16,777,216"):
         policy(tmp_path)
-    monkeypatch.setattr("dxgeom.policy.source.geojson.MAX_REGIONS", 3)
+    monkeypatch.setattr("dxgeom.policy.source.data_files.MAX_REGIONS", 3)
     with pytest.raises(PolicyError, match="at most 3 regions"):
         policy(written(tmp_path, MAP))
-    monkeypatch.setattr("dxgeom.policy.source.geojson.MAX_REGIONS", 9)
+    monkeypatch.setattr("dxgeom.policy.source.data_files.MAX_REGIONS", 9)
     monkeypatch.setattr("dxgeom.policy.kinds.places._MAX_CELLS", 9)
     with pytest.raises(PolicyError, match="more than 9 properties"):
         policy(tmp_path)

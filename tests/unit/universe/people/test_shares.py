@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dxgeom.errors import DataError, UnsupportedCombination
-from dxgeom.universe.people.people import SHARES, People
-from dxgeom.universe.people.shares import ShareCounter, shares_of_groups
+from dxgeom.universe.people.people import SHARES, People, ShareCounter, shares_of_groups
 
 TYPES = 6
 COMPONENT = np.array([0, 1, 0, 1, 0, 2])
