@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
+from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.planner.plan import Plan
@@ -122,6 +123,8 @@ def _is_looked_at(plan: Plan) -> bool:
         squares = plan.objective.size is None
         return isinstance(mechanism, AdditiveMechanism) and mechanism.change is None and squares
     if not isinstance(mechanism, LatticeNoise) or not plan.queries.universe.indexable:
+        return False
+    if isinstance(mechanism, TableMechanism) and mechanism.public:  # noise is on less than the tables
         return False
     return bool(float(plan.queries.count) * plan.queries.universe.record_types <= _WORK)
 

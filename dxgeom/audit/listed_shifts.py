@@ -86,9 +86,11 @@ def require_hidden_shifts(
     Args: ``held``: where distances are held for who knows public counts, whose rings of people are hidden, too.
     Raises: CertificateRefused; TooLarge where they are too many.
     """
+    if not len(weights):
+        return "no answer has noise, and none needs any: of records none tells more than how many a component has"
     each = (0 if law is None else law.dimension * (1 + law.facets)) + 1
     kinds = _kinds(weights, metric, max(1, _MOST_WORK // each))
-    rings = None if held is None or not len(weights) else ring_shifts(weights, held)
+    rings = None if held is None else ring_shifts(weights, held)
     ringed = "" if rings is None else f", and rings of people through classes in {rings.orders:,} orders"
     said = f"all {kinds.looked_at:,} pairs of possible records that distances are made of{ringed} are hidden, exactly"
     listed = rings is not None or isinstance(law, GaussianWithJumps) or len(kinds.first) * len(weights) <= _MOST_LISTED
@@ -136,7 +138,7 @@ def _kinds(weights: NDArray[np.int64], metric: Metric, most: int) -> _Kinds:
     few = size**2 <= _MOST_KINDS_SQUARED
     least = np.full(size**2 if few else 0, np.inf)
     found = [(np.zeros(0, dtype=np.int64), np.zeros(0))]
-    for pairs in metric.generating_pairs() if len(weights) else ():
+    for pairs in metric.generating_pairs():
         looked_at += len(pairs.first)
         if min(looked_at, size * (size - 1)) > most:
             raise TooLarge(

@@ -9,6 +9,7 @@ attributes.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -116,14 +117,39 @@ def require_tables(mechanism: TableMechanism, noisy: Mapping[int, NoisyBlock], c
     """The same of whole tables of counts; and that they are those counts, but for noise. Raises: CertificateRefused."""
     cells = _cells(mechanism, change)
 
-    def shown(parts: Numbers) -> Numbers:
+    def answers(parts: Numbers) -> Numbers:
         noise = dict(zip(noisy, parts[len(cells) :], strict=True))
         return mechanism.answered(DrivenTables(tuple(parts[: len(cells)])), noise).numerators
 
+    of_nobody = answers([np.zeros(len(one), dtype=np.int64) for one in cells] + _silent(noisy))  # public numbers alone
+
+    def shown(parts: Numbers) -> Numbers:
+        return [one - nothing for one, nothing in zip(answers(parts), of_nobody, strict=True)]
+
     _require_nothing_else(shown, [*cells, *(-one.block.numbers(change) for one in noisy.values())])
-    silent = [np.zeros(one.block.size, dtype=np.int64) for one in noisy.values()]
-    exact = zip(_exactly(lambda parts: shown([*parts, *silent]), cells), cells, mechanism.divisors, strict=True)
-    _require(all(np.array_equal(found * mechanism.shares, own * divisor) for found, own, divisor in exact))
+    found = _exactly(lambda parts: shown([*parts, *_silent(noisy)]), cells)
+    for place, (one, own, divisor) in enumerate(zip(found, cells, mechanism.divisors, strict=True)):
+        _require(np.array_equal(one * mechanism.shares, _less_public(mechanism, place, own, divisor)))
+
+
+def _silent(noisy: Mapping[int, NoisyBlock]) -> list[NDArray[Any]]:
+    return [np.zeros(one.block.size, dtype=np.int64) for one in noisy.values()]
+
+
+def _less_public(mechanism: TableMechanism, place: int, cells: NDArray[Any], divisor: int) -> NDArray[Any]:
+    """What is left of a table, times its divisor, where public numbers tell some of its residuals: along attributes of
+    one of these numbers less their mean, along others the mean."""
+    members, shape = mechanism.queries.attribute_sets[place], mechanism.queries.shapes[place]
+    table = cells.astype(object).reshape(shape)
+    public = 0 * table
+    for told in map(mechanism.family.members_of, mechanism.told):
+        if {*told} <= {*members}:
+            part = table
+            for axis, (member, size) in enumerate(zip(members, shape, strict=True)):
+                sums = part.sum(axis=axis, keepdims=True) + 0 * part
+                part = size * part - sums if member in told else sums
+            public = public + part
+    return np.asarray(table * divisor - public * divisor // math.prod(shape)).reshape(-1)
 
 
 def require_boxes(
@@ -254,12 +280,23 @@ def mechanisms_within(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tup
         yield from mechanisms_within(mechanism.inner, name)
     elif isinstance(mechanism, Sequential):
         shares = mechanism.shares
-        if len(shares) != len(mechanism.parts) or min(shares) <= 0 or sum(shares, Fraction(0)) > 1:
+        if len(shares) != len(mechanism.parts) or min(shares) < 0 or sum(shares, Fraction(0)) > 1:
             raise CertificateRefused("the shares of the parts of this plan come to more than the whole spend")
+        if any(share == 0 and not _asks_nothing(part) for part, share in zip(mechanism.parts, shares, strict=True)):
+            raise CertificateRefused("a part that asks something of the data has no share of the spend")
         for place, (part, share) in enumerate(zip(mechanism.parts, shares, strict=True), start=1):
             yield from mechanisms_within(part, f"{name}part {place}, {part.name} at {share} of the spend: ")
     else:
         yield name, mechanism
+
+
+def _asks_nothing(mechanism: Mechanism[Any, Any]) -> bool:
+    if isinstance(mechanism, TableMechanism):
+        shapes = mechanism.queries.shapes
+        made_up = (DrivenTables(tuple(whole_numbers(math.prod(one), _WIDE) for one in shapes)) for _ in range(2))
+        first, second = (mechanism.answered(one, {}).numerators for one in made_up)
+        return not mechanism.noisy and all(map(np.array_equal, first, second))
+    return isinstance(mechanism, AdditiveMechanism) and not np.any(mechanism.sensitivity.queries.tables.matrix())
 
 
 def _audited(mechanism: Mechanism[Any, Any], metric: VerifiedMetric) -> list[str]:

@@ -58,7 +58,7 @@ def audit_release(plan: Plan, ledger: str | Path, entry: int) -> TranscriptAudit
             *zip(
                 (f"task '{one}': " for one in tasks.names),
                 plan.parts,
-                tasks.shares,
+                plan.mechanism.shares,
                 release.answer.answers,
                 strict=True,
             )

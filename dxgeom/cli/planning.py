@@ -77,6 +77,8 @@ def planned(
         return found, policy_read
     with _progress() as progress:
         chosen = plan(metric, asked, progress=progress, **how)
+    if kept is not None and not anew and chosen.mechanism.public_answers is not None:
+        return chosen, policy_read  # which no release is made of
     is_kept = kept is not None and chosen.interrupted is None and kept.keep(chosen)
     if anew and ledger is not None and not is_kept:
         print_error(f"the plan is not kept beside '{ledger}', which is no file, or whose folder may not be written")

@@ -258,10 +258,12 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
         return {"tables": plan.queries.each, "cells": plan.queries.count, "mechanism": plan.mechanism.name}
 
     def lines_at(self, plan: Plan, spend: Fraction) -> list[str]:
+        from dxgeom.planner.public_numbers import sentences_of_tables  # slow to load, as all that plans is
+
         tables, cells = plan.queries.each, plan.queries.count
         worth = self.estimate_worth(plan, spend, None)
         said = [] if worth.records is None else [f"  {one}" for one in (worth.in_words, *worth.advice)]
-        said += [f"  {one}" for one in self.warnings(plan)]
+        said += [f"  {one}" for one in (*sentences_of_tables(plan.mechanism), *self.warnings(plan))]
         return self.compared(plan, f"{tables:,} tables with {cells:,} cells: {plan.mechanism.name}", said)
 
     def warnings(self, plan: Plan) -> tuple[str, ...]:

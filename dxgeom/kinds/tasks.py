@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from dxgeom.queries.tasks.task_kind import ListOfQueries, TaskKind, TaskReader, 
 from dxgeom.universe.columns import plain
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.tasks.questions import QueriesTask
-from dxgeom.universe.tasks.tasks import Tasks
+from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
 from dxgeom.wording.numbers import counted
 
 if TYPE_CHECKING:
@@ -67,14 +67,21 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
         if metric.universe is None or not metric.universe.lists_the_same_records(question.universe):
             raise UnsupportedCombination("the tasks are about other records than the metric: load both from one policy")
         number = agreed_records(metric, question.records, wish.records, "as the file says")
-        parts = []
-        for task in question.parts:
-            own = replace(how.saying(records=number, spend=wish.spend * task.share), task=task.name)
+
+        def planned(task: TaskWithShare, share: Fraction) -> Plan:
+            own = replace(how.saying(records=number, spend=wish.spend * share), task=task.name)
             try:
-                parts.append(own.of(task.question))
+                return own.of(task.question)
             except _REFUSED as error:
                 raise type(error)(f"task '{task.name}': {error}") from error
-        made = in_sequence([part.mechanism for part in parts], question.shares, name="tasks")
+
+        parts = [planned(task, task.share) for task in question.parts]
+        shares = _shares(question, parts)
+        for place, (task, share) in enumerate(zip(question.parts, shares, strict=True)):
+            # Of counts and sums no spend decides anything.
+            if share not in (0, task.share) and not parts[place].answers_a_list:
+                parts[place] = planned(task, share)
+        made = in_sequence([part.mechanism for part in parts], shares, name="tasks")
         return Plan(self, metric, replace(question, records=number), made, number, tuple(parts), decided=wish.spend)
 
     def tasks(self, plan: Plan) -> Tasks:
@@ -87,12 +94,9 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
     def answers(self, plan: Plan, answer: tuple[Any, ...], spend: Fraction, records: int | None) -> TaskAnswers:
         from dxgeom.planner.tasks.task_answers import TaskAnswers
 
-        each = zip(plan.parts, answer, plan.question.shares, strict=True)
-        return TaskAnswers(
-            plan.question,
-            tuple(part.kind.answers(part, one, share * spend, records) for part, one, share in each),
-            spend,
-        )
+        each = zip(_each_at(plan, spend), answer, strict=True)
+        answered = tuple(part.kind.answers(part, one, own, records) for (_, part, own), one in each)
+        return TaskAnswers(plan.question, answered, spend, plan.mechanism.shares)
 
     def blank(self, plan: Plan, records: int | None) -> tuple[Any, ...]:
         return tuple(part.kind.blank(part, records) for part in plan.parts)
@@ -104,8 +108,7 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
     def estimated_part(self, plan: Plan) -> tuple[Plan, Fraction]:
         from dxgeom.planner.tasks.task_answers import TaskAnswers
 
-        each = zip(plan.parts, plan.question.shares, strict=True)
-        listed = [(part, share) for part, share in each if part.answers_a_list]
+        listed = [(part, share) for _, part, share in _each_at(plan, Fraction(1)) if part.answers_a_list]
         if len(listed) != 1:
             raise TaskAnswers.not_to_agree.refusal
         return listed[0]
@@ -133,19 +136,19 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
         from dxgeom.planner.tasks.task_answers import TaskAnswers
 
         known: list[Any] = []
-        for task, part in zip(plan.question.parts, plan.parts, strict=True):
+        for task, part, own in _each_at(plan, spend):
             try:
-                known.append(part.kind.known(part, task.share * spend, records))
+                known.append(part.kind.known(part, own, records))
             except UnsupportedCombination as error:
                 raise UnsupportedCombination(f"task '{task.name}': {error}") from error
-        return TaskAnswers(plan.question, tuple(known), spend)
+        return TaskAnswers(plan.question, tuple(known), spend, plan.mechanism.shares)
 
     def wants_errors(self, plan: Plan) -> bool:
         return any(part.wants_errors for part in plan.parts)
 
     def least_spend(self, plan: Plan) -> Fraction | None:
-        each = zip(plan.parts, plan.question.shares, strict=True)
-        least = [part.at_spend() / share for part, share in each if part.wants_errors]
+        each = zip(plan.parts, plan.mechanism.shares, strict=True)
+        least = [part.at_spend() / share for part, share in each if share and part.wants_errors]
         return max(least, default=None)
 
     def candidates(self, plan: Plan) -> tuple[Any, ...]:
@@ -165,26 +168,25 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
 
     def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[tuple[str, ...], ...]:
         """For each task what holds of its errors at a spend of all."""
-        each = zip(plan.parts, plan.question.shares, strict=True)
-        return tuple(tuple(part.statements(spend * share, level, records)) for part, share in each)
+        return tuple(tuple(part.statements(own, level, records)) for _, part, own in _each_at(plan, spend))
 
     def lines(self, plan: Plan) -> list[str]:
         each = zip(plan.question.names, plan.statements(), strict=True)
         return [f"'{name}': {sentence}" for name, sentences in each for sentence in sentences]
 
     def each_stated(self, plan: Plan, spend: Fraction | None, level: float) -> Sequence[StatedQuestion]:
-        each = zip(plan.question.parts, plan.statements(spend, level), strict=True)
+        each = zip(plan.question.parts, plan.mechanism.shares, plan.statements(spend, level), strict=True)
         return tuple(
-            StatedQuestion(task.name, f"{task.question.word}, with {plain(task.share)} of the spend", "; ".join(said))
-            for task, said in each
+            StatedQuestion(task.name, f"{task.question.word}, with {plain(share)} of the spend", "; ".join(said))
+            for task, share, said in each
         )
 
     def as_dict(self, plan: Plan) -> dict[str, Any]:
         return {
             "metric": {"title": plan.metric.title, "fingerprint": plan.metric.fingerprint},
             "tasks": [
-                {"name": task.name, "kind": task.question.word, "share": str(task.share), "plan": part.as_dict()}
-                for task, part in zip(plan.question.parts, plan.parts, strict=True)
+                {"name": task.name, "kind": task.question.word, "share": str(share), "plan": part.as_dict()}
+                for task, part, share in zip(plan.question.parts, plan.parts, plan.mechanism.shares, strict=True)
             ],
             "records": plan.records,
             **people_in_words(plan.metric.people),
@@ -194,23 +196,39 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
 
     def overview(self, plan: Plan, spend: Fraction, level: float) -> PlanOverview:
         """How each task is answered, and what is known of its errors at its share of a spend."""
-        each = list(zip(plan.question.parts, plan.parts, plan.statements(spend, level), strict=True))
-        told = [{"name": task.name, "statements": list(said)} for task, _, said in each]
+        stated, shares = plan.statements(spend, level), plan.mechanism.shares
+        each = list(zip(plan.question.parts, plan.parts, shares, stated, strict=True))
+        told = [{"name": task.name, "statements": list(said)} for task, _, _, said in each]
         table = OverviewTable(
             ("task", "kind", "mechanism", "share", "spend"),
             [
-                (task.name, task.question.word, part.mechanism.name, plain(task.share), plain(task.share * spend))
-                for task, part, _ in each
+                (task.name, task.question.word, part.mechanism.name, plain(share), plain(share * spend))
+                for task, part, share, _ in each
             ],
             [
                 "",
-                *(f"error   '{task.name}': {sentence}" for task, _, said in each for sentence in said),
+                *(f"error   '{task.name}': {sentence}" for task, _, _, said in each for sentence in said),
                 *(f"{name:<7} {said}" for name, said in people_in_words(plan.metric.people).items()),
             ],
         )
         document = {**plan.as_dict(), "expected": {"spend": str(spend), "level": level, "tasks": told}}
         tasks = counted(len(plan.parts), "task")
         return PlanOverview(document, [f"{plan.metric.title}: {tasks}, in one release"], (table,))
+
+
+def _shares(tasks: Tasks, parts: Sequence[Plan]) -> tuple[Fraction, ...]:
+    """Of the spend: none for a task whose answers are all public, and all of it for the others, as their shares are
+    to each other."""
+    each = zip(parts, tasks.shares, strict=True)
+    asked = [Fraction(0) if part.mechanism.public_answers is not None else share for part, share in each]
+    whole = sum(asked)
+    return tasks.shares if whole in (0, 1) else tuple(share / whole for share in asked)
+
+
+def _each_at(plan: Plan, spend: Fraction) -> Iterator[tuple[TaskWithShare, Plan, Fraction]]:
+    """Each task with its plan and its part of a spend; what is public costs nothing, and is as exact at any."""
+    for task, part, share in zip(plan.question.parts, plan.parts, plan.mechanism.shares, strict=True):
+        yield task, part, (share or 1) * spend
 
 
 @final

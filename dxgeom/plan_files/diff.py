@@ -139,8 +139,8 @@ def _errors(plan: Plan, spend: Fraction | None = None) -> dict[str, float]:
     name. What quantiles are off by has no such number."""
     spend = plan.spend_of_figures(None) if spend is None else spend
     if plan.tasks is not None:
-        each = zip(plan.tasks.parts, plan.parts, strict=True)
-        errors = ((task.name, _errors(part, task.share * spend)) for task, part in each)
+        each = zip(plan.tasks.names, plan.parts, plan.mechanism.shares, strict=True)
+        errors = ((name, _errors(part, (share or 1) * spend)) for name, part, share in each)
         return {f"{task}: {name}": error for task, own in errors for name, error in own.items()}
     if isinstance(plan.mechanism, DistinctCount):
         return {plan.question.called: plan.mechanism.root_mean_square(spend)}

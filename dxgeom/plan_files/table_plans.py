@@ -32,12 +32,15 @@ class TableNoisePart(BaseModel):
         description="Of kronecker-gaussian: for each column a square matrix, what every vector of its basis has at the "
         "second, third, … value above the first; null where its values are all equally far apart.",
     )
+    public: Literal[True] | None = Field(
+        default=None, description="True where what the policy's public numbers tell of the tables has no noise."
+    )
 
     @model_serializer(mode="wrap")
     def _written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without bases where there are none, as files of other noise are."""
+        """Without bases or public numbers where there are none, as files of other noise are."""
         fields: dict[str, Any] = written(self)
-        return {name: value for name, value in fields.items() if name != "bases" or value is not None}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 @final
@@ -64,6 +67,8 @@ def _noise_data(mechanism: TableMechanism) -> dict[str, Any]:
     data: dict[str, Any] = {"name": mechanism.name, "scales": scales_data(mechanism.scales)}
     if mechanism.name == KRONECKER:
         data["bases"] = bases_data(mechanism.bases)
+    if mechanism.public:
+        data["public"] = True
     return data
 
 
@@ -96,7 +101,13 @@ class TableCodec(Codec):
         bases = _bases_of(document.table_noise)
         with refused_as("DX306", "table_noise"):
             return plan_of_scales(
-                policy.compile(), queries, document.objective, document.table_noise.name, scales, bases
+                policy.compile(),
+                queries,
+                document.objective,
+                document.table_noise.name,
+                scales,
+                bases,
+                document.table_noise.public is not None,
             )
 
     def require_errors(self, document: TablePlanDocument, plan: Plan) -> None:

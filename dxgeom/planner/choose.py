@@ -28,7 +28,7 @@ from dxgeom.planner.objectives.aims import Errors, with_aims
 from dxgeom.planner.objectives.objective import Objective, ObjectiveName, objective_of
 from dxgeom.planner.options import AUTO, PlanOptions, Progress
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.public_numbers import fits_of, helped, leaves_shapes, sensitivity_less_public
+from dxgeom.planner.public_numbers import fits_of, helped, leaves_shapes, sensitivity_less_public, told_of_tables
 from dxgeom.planner.wish import USUAL, Search, Wish, listener, with_old_words
 from dxgeom.universe.public_shares import Shares
 from dxgeom.universe.queries import LinearQueries
@@ -123,11 +123,14 @@ def plan(
     with listener(progress) as tell:
         wish = Wish(objective, importance, errors, mechanism, records, amount, thorough, tell, how)
         kind = kind_of(queries)
+        own: Plan | None = None
         if kind.own_noise and queries.universe.indexable and _is_listed(kind, metric, queries, mechanism):
+            own = _less_public(kind, metric, queries, wish)
             queries = with_aims(queries, wish).listed
             kind, wish = kind_of(queries), replace(wish, importance=None, errors=None)
         kind.require_heeded(wish)
         found = kind.part(queries, Planning(metric, wish))
+        found = own if own is not None and found.interrupted is None and own.loss < found.loss else found
         if metric.held:
             _ = found.mechanism.account  # which refuses what does not honour that
         return found
@@ -139,6 +142,15 @@ def _is_listed(kind: QuestionKind[Any], metric: VerifiedMetric, queries: Any, me
     if mechanism not in kind.own_noise:
         return True
     return mechanism == AUTO and (metric.held or helped(metric, queries))
+
+
+def _less_public(kind: QuestionKind[Any], metric: VerifiedMetric, queries: Any, wish: Wish) -> Plan | None:
+    """The plan of whole tables as such, less what public numbers tell of them, where they tell something."""
+    if wish.mechanism != AUTO or metric.held or any(with_aims(queries, wish).errors):
+        return None
+    with suppress(*BUILD_ERRORS):
+        return kind.part(queries, Planning(metric, wish)) if told_of_tables(metric, queries) else None
+    return None
 
 
 def by_cost(metric: VerifiedMetric, queries: LinearQueries, wish: Wish, *, in_a_task: bool = False) -> Plan:

@@ -14,9 +14,11 @@ from dxgeom.universe.public_counts import NONE
 from dxgeom.universe.public_shares import PublicNumbers, PublicPart, Shares, less_public
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.counts import Counts
+from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism
+    from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
     from dxgeom.planner.plan import Plan
 
 EXACT: Final = "exact, public"
@@ -25,7 +27,7 @@ ROUNDED: Final = "public, of rounded values"
 """and of one that is a sum of values that each stand for many numbers, so that its bar is not 0."""
 ALL_PUBLIC: Final = (
     "all of it is public, and costs nothing: take it from the policy's numbers; a release of nothing else is refused, "
-    "and a share of the budget would be for nothing"
+    "and beside other tasks it has no share of the spend"
 )
 NOT_COMPARED: Final = (
     "public numbers are the policy's and never compared with the data: where they are wrong, answers are, beyond their "
@@ -33,6 +35,8 @@ NOT_COMPARED: Final = (
 )
 MOST_ANSWERS: Final = 320
 """Of more answers noise is sought in parts that they share, and public numbers are not used."""
+_FEW_CELLS: Final = 36
+"""Tables of more cells have noise in parts, less those that public numbers tell."""
 _NAMED: Final = 3
 
 
@@ -82,10 +86,21 @@ def everybody_is_counted(metric: VerifiedMetric) -> bool:
 
 
 def helped(metric: VerifiedMetric, queries: Counts) -> bool:
-    """Whether public numbers say something of counts in another form, of which there are few."""
-    if numbers_of(metric) is None or queries.count > MOST_ANSWERS:
+    """Whether public numbers say something of counts in another form, of which there are few; and no more than they
+    save in that form."""
+    if numbers_of(metric) is None or queries.count > (_FEW_CELLS if told_of_tables(metric, queries) else MOST_ANSWERS):
         return False
     return fits_of(metric, queries.listed) != [None]
+
+
+def told_of_tables(metric: VerifiedMetric, queries: Counts) -> bool:
+    """Whether these are whole tables, and public numbers tell parts of them."""
+    if numbers_of(metric) is None or not isinstance(queries, MarginalQueries):
+        return False
+    from dxgeom.mechanisms.parts.public_tables import public_tables  # and with it what is measured of tables
+    from dxgeom.mechanisms.parts.tables import family_of
+
+    return bool(public_tables(metric, queries, family_of(queries.sizes, queries.attribute_sets)))
 
 
 def sensitivity_less_public(
@@ -126,6 +141,21 @@ def public_sentences(queries: LinearQueries, mechanism: AdditiveMechanism) -> li
     return [*said, *([ALL_PUBLIC] if whole.size == len(names) else []), NOT_COMPARED]
 
 
+def sentences_of_tables(mechanism: TableMechanism) -> list[str]:
+    """What public numbers are to whole tables, for a reader; nothing where they are none."""
+    if not mechanism.public:
+        return []
+    told = [frozenset(mechanism.family.members_of(number)) for number in mechanism.told]
+    columns = mechanism.queries.column_titles
+    largest = [", ".join(columns[a] for a in sorted(one)) for one in told if not any(one < other for other in told)]
+    names, whole = mechanism.queries.names, np.flatnonzero(mechanism.all_told).tolist()
+    margins = " and of ".join(f"'{one}'" for one in largest if one) or "all records"
+    said = [f"the counts of {margins} are the policy's public numbers, exactly: only the rest of tables has noise"]
+    if whole:
+        said.append(f"{_listed(names, whole)} follow{'s' if len(whole) == 1 else ''} from them: {EXACT}")
+    return [*said, *([ALL_PUBLIC] if len(whole) == len(names) else []), NOT_COMPARED]
+
+
 def _exactness(queries: LinearQueries, places: list[int]) -> str:
     """Whether answers at these places, which public numbers imply, are exact."""
     rounded = sum(queries.each_rounding[place].per_record > 0 for place in places)
@@ -141,10 +171,11 @@ def unused_in_words(plan: Plan) -> list[str]:
     if any(each):
         left = len(each) - sum(each)
         said = [f"Of {len(each):,} parts {left:,} make no use of the policy's public numbers."] if left else []
-        return [*said, f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."] if len(each) > 1 else said
+        alone = len(each) == 1 and plan.answers_a_list  # of which the notes of answers tell
+        return said if alone else [*said, f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."]
     return [
         "The policy's public numbers are not used here: they save noise on counts and sums that they have attributes "
-        f"in common with, up to {MOST_ANSWERS} answers."
+        f"in common with, up to {MOST_ANSWERS} answers, and on whole tables of any size."
     ]
 
 
@@ -157,6 +188,8 @@ def _inside(plan: Plan) -> Iterator[Plan]:
 
 
 def _uses(plan: Plan) -> bool:
+    if isinstance(plan.queries, MarginalQueries):
+        return bool(plan.mechanism.public)
     return plan.answers_a_list and public_part(plan.mechanism) is not None
 
 

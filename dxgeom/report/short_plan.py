@@ -219,11 +219,13 @@ def _gap(shown: Plan) -> str:
         return ""
     if public_part(shown.mechanism) is not None:  # another part of public numbers could leave less to ask
         return ""
-    gap, size = shown.gap, shown.objective.size
+    gap, squares = shown.gap, shown.objective.size is None
+    error = "squared error" if squares else shown.objective.title
+    if squares and shown.objective.name == "max":
+        error = "worst answer's squared error"
     if gap <= 1.005:
-        return f"No added noise has {'less squared error' if size is None else f'a smaller {shown.objective.title}'}."
+        return f"No added noise has {'less' if error == 'squared error' else 'a smaller'} {error}."
     most = digits(gap, 3, ROUND_CEILING).rstrip("0").rstrip(".") if gap < 100 else digits(gap, 3, ROUND_CEILING)
-    error = "squared error" if size is None else shown.objective.title
     return f"Its {error} is at most {most} times the least that added noise can have."
 
 

@@ -208,6 +208,7 @@ _PARTS = "a sequence has at least one part, and its parts all are mechanisms"
 class Sequential(Mechanism[Data, tuple[Any, ...]]):
     """Every part answers about the same data, part k at ``shares[k]`` of the spend, see :func:`in_sequence`.
 
+    A part of nothing but public answers may have no share: it loses nothing at any spend, and answers at the whole.
     Guarantee: that of the parts, at the whole spend: losses under one policy add up.
     Raises: UnsupportedCombination when the parts answer for different policies or records, or for unfit shares.
     Source: Kamalaruban et al. 2020, §3.4; McSherry 2009 for ordinary differential privacy.
@@ -224,10 +225,11 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
             raise UnsupportedCombination(
                 "the parts of a sequence read the same rows: give their statistics the same columns in the same order"
             )
-        exact = isinstance(self.shares, tuple) and all(isinstance(s, Fraction) and s >= SMALLEST for s in self.shares)
-        if not exact or len(self.shares) != len(self.parts) or sum(self.shares) != 1:
+        exact = isinstance(self.shares, tuple) and all(isinstance(share, Fraction) for share in self.shares)
+        if not exact or len(self.shares) != len(self.parts) or sum(self.shares) != 1 or not self._proper:
             raise UnsupportedCombination(
-                "the shares of a sequence are a positive Fraction for each part, at least 1e-30, and they sum to 1"
+                "the shares of a sequence are a positive Fraction for each part, at least 1e-30, and they sum to 1; "
+                "only a part of nothing but public answers may have none"
             )
         if len(self._wholes) > 1:
             raise UnsupportedCombination(
@@ -264,19 +266,24 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         return tuple(itertools.chain.from_iterable(found)) if len(found) == len(each) else None
 
     @property
+    def _proper(self) -> bool:
+        each = zip(self.parts, self.shares, strict=True)
+        return all(share >= SMALLEST or (share == 0 and part.public_answers is not None) for part, share in each)
+
+    @property
     def _wholes(self) -> set[Fraction]:
         """The whole spends at which a part gets the one that it was made for."""
         return {part.only_spend / share for part, share, _ in self._alike if part.only_spend is not None}
 
     def check(self, data: Data, spend: Fraction) -> None:
         for part, share, _ in self._alike:
-            part.check(data, share * spend)
+            part.check(data, (share or 1) * spend)
 
     def draws(self, data: Data, spend: Fraction, count: int, randomness: Randomness) -> list[tuple[Any, ...]]:
         """The answers of all parts, in order."""
         answers: list[Any] = [()] * len(self.parts)
         for part, share, places in self._alike:
-            drawn = part.draws(data, share * spend, count * len(places), randomness)
+            drawn = part.draws(data, (share or 1) * spend, count * len(places), randomness)
             for turn, place in enumerate(places):
                 answers[place] = drawn[turn * count : (turn + 1) * count]
         return list(zip(*answers, strict=True))
@@ -303,7 +310,7 @@ class Sequential(Mechanism[Data, tuple[Any, ...]]):
         return _decoded_by(self.parts, stored)
 
     def answer_bytes(self, spend: Fraction) -> int:
-        return sum(part.answer_bytes(share * spend) for part, share in zip(self.parts, self.shares, strict=True))
+        return sum(part.answer_bytes((share or 1) * spend) for part, share in zip(self.parts, self.shares, strict=True))
 
 
 @final

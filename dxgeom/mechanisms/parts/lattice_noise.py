@@ -134,10 +134,14 @@ class LatticeNoise(TableReader[Answer], MeasuredNumbers):
 
     def measured(self, number: int, data: CountedTables) -> NDArray[Any]:
         """The numbers of a part in lattice steps, an axis for each attribute that it sums up. **Not private.**"""
-        sums, steps = self.sums_of(number), self.step.denominator
+        sums = self.sums_of(number)
         which, shape = self._table_of[tuple(sums)]
         others = tuple(axis for axis, place in enumerate(self.queries.attribute_sets[which]) if place not in sums)
-        table = np.asarray(np.asarray(data.cells[which]).reshape(shape).sum(axis=others))
+        return self.in_steps(sums, np.asarray(np.asarray(data.cells[which]).reshape(shape).sum(axis=others)))
+
+    def in_steps(self, sums: Mapping[int, Summing], table: NDArray[Any]) -> NDArray[Any]:
+        """What is measured of a table of a part's attributes, in lattice steps."""
+        steps = self.step.denominator
         for axis, one in enumerate(sums.values()):
             table = one.summed(table.swapaxes(axis, -1)).swapaxes(axis, -1)
         # Nobody is refused for how many records there are: of very many, numbers are Python's integers.

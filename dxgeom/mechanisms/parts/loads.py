@@ -9,7 +9,7 @@ distance at most, for normal noise to its square.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
@@ -109,17 +109,24 @@ def enlarged_until(enough: Callable[[NDArray[np.float64]], bool], scales: NDArra
 
 
 def hides_everything(
-    family: SetFamily, distance_bounds: DistanceBounds, scales: NDArray[np.float64], normal: bool
+    family: SetFamily,
+    distance_bounds: DistanceBounds,
+    scales: NDArray[np.float64],
+    normal: bool,
+    public: Collection[int] = (),
 ) -> bool:
     """Whether noise of these ``scales`` (sets,) or (2·sets,), 0 for none, honours the constants: there is noise in
-    every residual that a record can move at a finite distance, and it is :func:`within_budgets`; *exactly*.
+    every residual that a record can move at a finite distance, but those of ``public`` sets, of which nothing is asked
+    of the data, and it is :func:`within_budgets`; *exactly*.
 
     A residual that no table with noise measures would be released as it is, however little the others spend.
     """
     proper = scales.shape == (family.count * (1 if normal else 2),) and np.all(
         (scales >= 0) & (scales <= LARGEST_SCALE)
     )
-    if not proper or np.any(moved(family, distance_bounds) & ~_noisy(family, scales > 0, normal)):
+    bare = moved(family, distance_bounds)
+    bare[[*public]] = False
+    if not proper or np.any(bare & ~_noisy(family, scales > 0, normal)):
         return False
     return within_budgets(family, distance_bounds, scales, normal)
 
@@ -158,10 +165,14 @@ def within_budgets(
 
 
 def enlarged(
-    family: SetFamily, distance_bounds: DistanceBounds, scales: NDArray[np.float64], normal: bool
+    family: SetFamily,
+    distance_bounds: DistanceBounds,
+    scales: NDArray[np.float64],
+    normal: bool,
+    public: Collection[int] = (),
 ) -> NDArray[np.float64]:
     """The scales, as much larger as the proof needs.
 
     Raises: CertificateRefused where 1e-7 is not enough, or something protected would get no noise.
     """
-    return enlarged_until(lambda wider: hides_everything(family, distance_bounds, wider, normal), scales)
+    return enlarged_until(lambda wider: hides_everything(family, distance_bounds, wider, normal, public), scales)

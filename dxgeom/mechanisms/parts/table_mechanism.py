@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, final
 
@@ -26,6 +27,7 @@ from dxgeom.mechanisms.parts.basis_loads import Loads
 from dxgeom.mechanisms.parts.factors import Tree
 from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM, LatticeNoise
 from dxgeom.mechanisms.parts.loads import hides_everything
+from dxgeom.mechanisms.parts.public_tables import public_tables
 from dxgeom.mechanisms.parts.scales import (
     LAPLACE,
     NORMAL,
@@ -127,7 +129,8 @@ the first; None where its values are all equally far apart."""
 class TableMechanism(LatticeNoise[NoisyTables]):
     """Counts in all cells of marginal tables, with noise of ``scales``, in counts, in their parts: normal in residuals,
     Laplace in measured tables, or normal along products of ``bases``, of one scale for each coordinate that ``Blocks``
-    numbers. Released tables agree: what two of them have in common is the same, exactly.
+    numbers. Released tables agree: what two of them have in common is the same, exactly. With ``public`` residuals that
+    the policy's public numbers tell are made of these: they have no noise, and are never looked up in the data.
 
     Guarantee: replacing record i by j changes the odds of any output by at most e^{s·d(i, j)} at spend s, for normal
     noise D_α by at most α·(s·d(i, j))²/2. When this is made every budget is summed in integers; along bases what every
@@ -142,6 +145,7 @@ class TableMechanism(LatticeNoise[NoisyTables]):
     queries: MarginalQueries = field(repr=False)
     bases: Bases = field(repr=False)
     scales: NDArray[np.float64] = field(repr=False)
+    public: bool = False
 
     def __post_init__(self) -> None:
         freeze_arrays(self, "scales")
@@ -154,13 +158,17 @@ class TableMechanism(LatticeNoise[NoisyTables]):
         object.__setattr__(self, "bases", tuple(own))
         if self.name not in (NORMAL, LAPLACE, KRONECKER) or (self.bases and self.name != KRONECKER):
             raise CertificateRefused(f"noise in tables is {NORMAL} or {LAPLACE}, and along bases {KRONECKER}")
+        if self.public and not self.told:
+            raise CertificateRefused("the policy's public numbers tell no part of these tables, or not of such noise")
+        if np.any(self.scales.reshape(-1, self.family.count)[:, [*self.told]] > 0):
+            raise CertificateRefused("what public numbers tell of these tables has no noise")
         if self.normal:
             require_for_normal_noise(self.metric.privacy)
         self.require_no_number()
         if self.name == KRONECKER:
             hides = self.loads.largest(self.scales) <= 1
         else:
-            hides = hides_everything(self.family, self.distance_bounds, self.scales, self.normal)
+            hides = hides_everything(self.family, self.distance_bounds, self.scales, self.normal, self.told)
         if not hides:
             raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
 
@@ -171,6 +179,8 @@ class TableMechanism(LatticeNoise[NoisyTables]):
     @cached_property
     def fingerprint(self) -> str:
         asked = self.metric.fingerprint, self.queries.fingerprint
+        if self.public:
+            return canonical_digest("whole tables less public", self.name, *asked, self.scales, [*self.told.items()])
         if self.name != KRONECKER:
             return canonical_digest("whole tables with noise", self.name, *asked, self.scales)
         bases = [np.zeros((0, 0)) if one is None else one for one in self.bases]
@@ -190,7 +200,32 @@ class TableMechanism(LatticeNoise[NoisyTables]):
     def question(self) -> MarginalQuestion:
         """The tables under what is protected, all cells alike."""
         least, presence = self.distance_bounds.least, self.distance_bounds.presence
-        return MarginalQuestion.under(self.family, least, presence, np.ones(len(self.queries.attribute_sets)))
+        costs = np.ones(len(self.queries.attribute_sets))
+        return MarginalQuestion.under(self.family, least, presence, costs, self.told)
+
+    @cached_property
+    def told(self) -> Mapping[int, NDArray[np.int64]]:
+        """The table of each set, by its number, whose residual is made of public numbers."""
+        asked = self.public and self.name != KRONECKER and self.metric.people is None
+        return public_tables(self.metric, self.queries, self.family) if asked else MappingProxyType({})
+
+    @property
+    def all_told(self) -> tuple[bool, ...]:
+        """(tables,): whether public numbers are all of a table."""
+        return tuple(number in self.told for number in self.family.workload_sets.tolist())
+
+    @cached_property
+    def public_answers(self) -> tuple[tuple[str, Fraction], ...] | None:
+        if not all(self.all_told):
+            return None
+        found: list[tuple[str, Fraction]] = []
+        for place, columns in enumerate(self.queries.attribute_sets):
+            cells = self.told[int(self.family.workload_sets[place])].ravel().tolist()
+            named = (", ".join(own) for own in product(*(self.queries.columns[a].words for a in columns)))
+            found += [
+                (name or self.queries.names[place], Fraction(count)) for name, count in zip(named, cells, strict=True)
+            ]
+        return tuple(found)
 
     @cached_property
     def coordinates(self) -> Blocks:
@@ -258,12 +293,13 @@ class TableMechanism(LatticeNoise[NoisyTables]):
 
     @cached_property
     def protected(self) -> NDArray[np.bool_]:
-        """(sets,): whether a record can move the residual of the set at a finite distance."""
+        """(sets,): whether a record can move the residual of the set at a finite distance, and it is not public."""
         return self.loads.protected if self.name == KRONECKER else self.question.protected
 
     @cached_property
     def exact_sets(self) -> frozenset[tuple[int, ...]]:
-        """The sets of attributes whose residual no protected record moves: what is released of it is exact."""
+        """The sets of attributes whose residual no protected record moves, or that is public: what is released of it
+        is exact."""
         return frozenset(map(self.family.members_of, np.flatnonzero(~self.protected).tolist()))
 
     @cached_property
@@ -331,7 +367,7 @@ class TableMechanism(LatticeNoise[NoisyTables]):
     @cached_property
     def _inner_divisors(self) -> tuple[int, ...]:
         """Of what is counted in the data, which are shares where people count once."""
-        if not np.any(self.scales > 0):
+        if not np.any(self.scales > 0) and (all(self.all_told) or not self.told):
             return (1,) * len(self.queries.shapes)
         return tuple(math.prod(shape) * self._averages * self.step.denominator for shape in self.queries.shapes)
 
@@ -357,16 +393,20 @@ class TableMechanism(LatticeNoise[NoisyTables]):
         return max(0, int(2**_BITS / max(self.divisors) - drawn * 4.0**widest))
 
     def answered(self, data: CountedTables, noise: Mapping[int, NDArray[np.int64]]) -> NoisyTables:
-        if not self.noisy:
+        if not self.noisy and all(self.all_told):
+            whole = (self.told[number].ravel() for number in self.family.workload_sets.tolist())
+            return NoisyTables(tuple(np.array(cells, dtype=self._whole) for cells in whole), self.divisors)
+        if not self.noisy and not self.told:
             return NoisyTables(tuple(np.array(cells, dtype=self._whole) for cells in data.cells), self.divisors)
-        whole, family = self._whole_for(data), self.family
+        kind, family = self._whole_for(data), self.family
         noisy = {number: self.with_noise(number, data, noise[number]) for number in self.drawn_parts}
         for number in {*np.flatnonzero(~self.protected).tolist()} - noisy.keys():
-            noisy[number] = self.measured(number, data)
-        residuals = self._residuals({number: table.astype(whole) for number, table in noisy.items()})
+            own = self.told.get(number)
+            noisy[number] = self.measured(number, data) if own is None else self.in_steps(self.sums_of(number), own)
+        residuals = self._residuals({number: table.astype(kind) for number, table in noisy.items()})
         released = []
         for number in family.workload_sets.tolist():
-            table = put_together(family, number, residuals, whole).ravel()
+            table = put_together(family, number, residuals, kind).ravel()
             # What type the answers have follows from the noisy numbers.
             released.append(table if self.shares > 1 or not _fits(table) else table.astype(np.int64, copy=False))
         return NoisyTables(tuple(released), self.divisors)
@@ -375,7 +415,8 @@ class TableMechanism(LatticeNoise[NoisyTables]):
         """Of what whole numbers are. Nobody is refused for how many records there are: of very many, they are Python's
         integers. Put together are at most so many times all records as each residual, less its margins, may be."""
         widest = max(map(len, self.queries.attribute_sets), default=0)
-        most = max(float(np.abs(cells).sum(dtype=np.float64)) for cells in data.cells)
+        read = [*data.cells, *self.told.values()]
+        most = max(float(np.abs(cells).sum(dtype=np.float64)) for cells in read)
         return object if most * max(self._inner_divisors) * 4.0**widest >= 2.0 ** (_BITS - 1) else self._whole
 
     def encode_answer(self, answer: NoisyTables) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
@@ -187,13 +187,14 @@ class MarginalQuestion(Closed):
 
     ``constants`` (d,): the distance of records that differ in one attribute alone, ∞ where nothing is promised;
     ``presence``: that of a record and none, ∞ where the number of records is public. ``costs`` (asked,): what each
-    cell's squared error counts.
+    cell's squared error counts. ``public``: the sets whose residual has no noise, since public numbers tell it.
     """
 
     family: SetFamily
     constants: NDArray[np.float64]
     presence: float
     costs: NDArray[np.float64] = field(repr=False)
+    public: frozenset[int] = frozenset()
 
     @classmethod
     def under(
@@ -202,10 +203,11 @@ class MarginalQuestion(Closed):
         constants: Sequence[Fraction | None],
         presence: Fraction | None,
         costs: NDArray[np.float64],
+        public: Iterable[int] = (),
     ) -> MarginalQuestion:
         """Under constants as a ``Promise`` has them, None for no promise."""
         each = np.array([math.inf if one is None else float(one) for one in constants])
-        return cls(family, each, math.inf if presence is None else float(presence), costs)
+        return cls(family, each, math.inf if presence is None else float(presence), costs, frozenset(public))
 
     @property
     def count(self) -> int:
@@ -219,8 +221,10 @@ class MarginalQuestion(Closed):
 
     @cached_property
     def protected(self) -> NDArray[np.bool_]:
-        """(sets,)."""
-        return self.family.touched(np.isfinite(self.constants), bool(np.isfinite(self.presence)))
+        """(sets,): whether noise hides the residual: a record can move it, and it is not public."""
+        moved = self.family.touched(np.isfinite(self.constants), bool(np.isfinite(self.presence)))
+        moved[[*self.public]] = False
+        return moved
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require_level
 from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
-from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
+from dxgeom.mechanisms.parts.table_mechanism import NoisyTables, TableMechanism
 from dxgeom.numeric.columns import Columns, plain_columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import CellTable, joined, rows_of
+from dxgeom.planner.public_numbers import EXACT, sentences_of_tables
 from dxgeom.planner.unknown import Unknown
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.counts import Counts
@@ -202,6 +203,8 @@ class CellAnswers(ShownAnswers, ABC):
 class MarginalAnswers(CellAnswers, AnswersInParts[MarginalQueries, NoisyTables]):
     """Whole tables of counts, as whole numbers over divisors."""
 
+    mechanism: TableMechanism
+
     def counts(self, place: int) -> NDArray[np.float64]:
         return self.exact.counts(place)
 
@@ -215,7 +218,8 @@ class MarginalAnswers(CellAnswers, AnswersInParts[MarginalQueries, NoisyTables])
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         del level
-        return (("cells", "tables agree: what two have in common is the same"),)
+        public = (("public", one) for one in sentences_of_tables(self.mechanism))
+        return (("cells", "tables agree: what two have in common is the same"), *public)
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:
         self.require_joint(joint=joint)
@@ -228,6 +232,7 @@ class MarginalAnswers(CellAnswers, AnswersInParts[MarginalQueries, NoisyTables])
         100,000 in all, which the ledger keeps."""
         listed = self.queries.count <= MOST_CELLS
         widths, errors = self.half_widths(level).tolist(), self.rmse.tolist()
+        whole = self.mechanism.all_told
         return [
             {
                 "table": list(self.queries.titles(place)),
@@ -236,6 +241,7 @@ class MarginalAnswers(CellAnswers, AnswersInParts[MarginalQueries, NoisyTables])
                 "cells": cells.tolist() if listed else None,
                 "rmse": errors[place],
                 "half_width": widths[place],
+                **({"public": EXACT if whole[place] else "in part"} if self.mechanism.public else {}),
             }
             for place, (cells, divisor) in enumerate(zip(self.exact.numerators, self.exact.divisors, strict=True))
         ]

@@ -127,6 +127,11 @@ def tried_on_shapes(mechanism: TableMechanism, spend: Fraction, records: int | N
         raise UnsupportedCombination(
             "ways are tried out on as many made-up records as there are: say their public number, records=…"
         )
+    if mechanism.public:
+        raise UnsupportedCombination(
+            "made-up records have other counts than the policy's public numbers, of which these tables are made: "
+            "plan.simulate_estimate takes a table that has them"
+        )
     sizes = mechanism.queries.sizes
     if math.prod(sizes) > MOST_CELLS:
         raise TooLarge(

@@ -24,6 +24,7 @@ from dxgeom.mechanisms.parts.bases import uneven_distances
 from dxgeom.mechanisms.parts.basis_program import FoundNoise, KroneckerQuestion
 from dxgeom.mechanisms.parts.loads import enlarged
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
+from dxgeom.mechanisms.parts.public_tables import public_tables
 from dxgeom.mechanisms.parts.scales import LAPLACE, NORMAL, GaussianScales, best_gaussian_scales, scales_of_laplace
 from dxgeom.mechanisms.parts.table_mechanism import KRONECKER, Bases, TableMechanism
 from dxgeom.mechanisms.parts.tables import MarginalQuestion, family_of
@@ -58,7 +59,9 @@ def plan_tables(
     queries, mechanism = with_aims(queries, wish), wish.mechanism
     worst = counts_worst(queries, wish.objective)
     kinds = _kinds_of(metric, mechanism)
-    promise, question = _question(metric, queries)
+    promise, question = _question(metric, queries, public=True)
+    if question.public and _is_whole(question) and mechanism == AUTO:
+        kinds = tuple(kind for kind in kinds if kind != KRONECKER)
     costs = question.costs
     best = best_gaussian_scales(question, worst)
     bound = _bound(metric, question, promise, worst, best)
@@ -67,9 +70,12 @@ def plan_tables(
         for kind in kinds
         if kind != KRONECKER
     }
-    along = _along_bases(metric, queries, question, promise, worst, mechanism)
+    along = None
+    if KRONECKER in kinds or not question.public:
+        along = _along_bases(metric, queries, _question(metric, queries)[1], promise, worst, mechanism)
     if along is not None:
-        bound = max(bound, along.bound * privacy_measure_of(metric.privacy).least_mean_square * CAUTION)
+        if not question.public:
+            bound = max(bound, along.bound * privacy_measure_of(metric.privacy).least_mean_square * CAUTION)
         if KRONECKER in kinds:
             built[KRONECKER] = TableMechanism(KRONECKER, metric, queries, along.bases, along.spreads)
     losses = {kind: _loss(one, costs, worst) for kind, one in built.items()}
@@ -85,16 +91,18 @@ def plan_of_scales(
     mechanism: str,
     scales: NDArray[np.float64],
     bases: Bases = (),
+    public: bool = False,
 ) -> Plan:
-    """The plan with these very ``scales``, and ``bases`` where noise is along such, as a file has them.
+    """The plan with these very ``scales``, and ``bases`` where noise is along such, as a file has them; ``public``:
+    whether what public numbers tell has no noise.
 
     Raises: as :func:`plan_tables`, CertificateRefused where they do not hide what the metric protects.
     """
     _kinds_of(metric, mechanism)
-    built = TableMechanism(mechanism, metric, queries, bases, scales)
+    built = TableMechanism(mechanism, metric, queries, bases, scales, public)
     worst = objective == "max"
     losses = {mechanism: _loss(built, queries.costs, worst)}
-    promise, question = _question(metric, queries)
+    promise, question = _question(metric, queries, public=public)
     bound = partial(_bound, metric, question, promise, worst)
     return Plan(
         registry.kind_of(queries),
@@ -114,10 +122,10 @@ def _bound(
     best: GaussianScales | None = None,
 ) -> float:
     """What no noise has less than, that along bases left out. ``best``: for normal noise, where it is known."""
-    above = MarginalQuestion.under(question.family, promise.most, promise.presence, question.costs)
+    above = MarginalQuestion.under(question.family, promise.most, promise.presence, question.costs, question.public)
     found = best if best is not None and promise.exact else best_gaussian_scales(above, worst)
     bound = found.bound * privacy_measure_of(metric.privacy).least_mean_square * CAUTION
-    if metric.privacy == PURE:
+    if metric.privacy == PURE and not question.public:  # a volume of all that is asked
         bound = max(bound, tables_volume_bound(question.family, above.constants, question.costs, worst))
     return bound
 
@@ -136,12 +144,21 @@ def _kinds_of(metric: VerifiedMetric, mechanism: str) -> tuple[str, ...]:
     return (LAPLACE, NORMAL, KRONECKER) if metric.privacy == CONCENTRATED else (LAPLACE,)
 
 
-def _question(metric: VerifiedMetric, queries: MarginalQueries) -> tuple[DistanceBounds, MarginalQuestion]:
-    """Raises: UnsupportedCombination for queries about other records; TooLarge."""
+def _question(
+    metric: VerifiedMetric, queries: MarginalQueries, *, public: bool = False
+) -> tuple[DistanceBounds, MarginalQuestion]:
+    """``public``: less what public numbers tell. Raises: UnsupportedCombination for queries about other records;
+    TooLarge."""
     require_own_records(metric, queries.universe)
     promise = joint_distance_bounds_of(metric.metric, queries.universe.shape, queries.classes)
     family = family_of(queries.sizes, queries.attribute_sets)
-    return promise, MarginalQuestion.under(family, promise.least, promise.presence, queries.costs)
+    told = public_tables(metric, queries, family) if public and metric.people is None else ()
+    return promise, MarginalQuestion.under(family, promise.least, promise.presence, queries.costs, told)
+
+
+def _is_whole(question: MarginalQuestion) -> bool:
+    """Whether public numbers are all of some table."""
+    return any(number in question.public for number in question.family.workload_sets.tolist())
 
 
 def _along_bases(
@@ -178,8 +195,8 @@ def _mechanism(
 ) -> TableMechanism:
     scales = normal if kind == NORMAL else scales_of_laplace(question, worst)
     if np.any(scales > 0):
-        scales = enlarged(question.family, distance_bounds, scales, kind == NORMAL)
-    return TableMechanism(kind, metric, queries, (), scales)
+        scales = enlarged(question.family, distance_bounds, scales, kind == NORMAL, question.public)
+    return TableMechanism(kind, metric, queries, (), scales, bool(question.public))
 
 
 def _loss(mechanism: TableMechanism, costs: NDArray[np.float64], worst: bool) -> float:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, eq=False)
 class TaskAnswers(ShownAnswers):
-    """What each task answered, in the order of the file, at its share of the spend.
+    """What each task answered, in the order of the file, at its share of the spend; 0 where all of it is public.
 
     Names, numbers and what is known of their errors are those of all tasks, one after the other; where a task has none,
     it refuses.
@@ -61,6 +61,7 @@ class TaskAnswers(ShownAnswers):
     tasks: Tasks = field(repr=False)
     answers: tuple[ShownAnswers, ...]
     spent: Fraction
+    shares: tuple[Fraction, ...]
 
     @property
     def question_fingerprint(self) -> str:
@@ -189,10 +190,10 @@ class TaskAnswers(ShownAnswers):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        each = zip(self.tasks.parts, self.answers, strict=True)
+        each = zip(self.tasks.names, self.shares, self.answers, strict=True)
         return tuple(
-            f"'{part.name}', at its share {plain(part.share)}: {warning}"
-            for part, answers in each
+            f"'{name}', at its share {plain(share)}: {warning}"
+            for name, share, answers in each
             for warning in answers.warnings
         )
 
@@ -204,11 +205,11 @@ class TaskAnswers(ShownAnswers):
                 {
                     "name": part.name,
                     "kind": part.question.word,
-                    "share": str(part.share),
-                    "spent": str(part.share * self.spent),
+                    "share": str(share),
+                    "spent": str(share * self.spent),
                     **answers.document(apart, joint=joint),
                 }
-                for part, answers in zip(self.tasks.parts, self.answers, strict=True)
+                for part, share, answers in zip(self.tasks.parts, self.shares, self.answers, strict=True)
             ]
         }
 

@@ -13,9 +13,9 @@ from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 import dxgeom as dx
-from dxgeom.audit.plan_audit import audit_plan
+from dxgeom.audit.plan_audit import audit_plan, mechanisms_within
 from dxgeom.cli.main import app
-from dxgeom.errors import PlanError, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, PlanError, UnsupportedCombination
 from dxgeom.mechanisms.contract.composition import followed_by, in_sequence
 from dxgeom.mechanisms.linear.public_centres import projection, public_fits
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
@@ -407,3 +407,64 @@ def test_public_numbers_never_make_a_plan_worse_than_it_is_without_them(tmp_path
     with_, without = (policy(tmp_path, known, sizes=sizes, epsilon=("1", "1")) for known in ([(("a",), (3,) * 10)], []))
     plans = [dx.plan(one.compile(), LinearQueries.marginals(one.universe, [["a", "b"]])) for one in (with_, without)]
     assert plans[0].loss <= plans[1].loss * (1 + 1e-9)
+
+
+TASKS = {
+    "tasks": [
+        {"name": "free", "share": "1/2", "queries": [{"name": "first", "count": "a == 'a0'"}]},
+        {"name": "cell", "share": "3/8", "queries": [{"name": "both", "count": "a == 'a0' and b == 'b0'"}]},
+        {"name": "best", "share": "1/8", "select": {"best": [{"count": f"a == 'a{i}' and b == 'b0'"} for i in "01"]}},
+    ]
+}
+
+
+def test_a_task_whose_answers_are_all_public_has_no_share_of_the_spend(tmp_path):
+    read = policy(tmp_path, MARGINS)
+    plan = dx.plan(read.compile(), dx.queries_from_dict(TASKS, read))
+    assert plan.mechanism.shares == (0, Fraction(3, 4), Fraction(1, 4))
+    assert plan.tasks.shares == (Fraction(1, 2), Fraction(3, 8), Fraction(1, 8))
+    rows = _frame({"a": ["a0"] * 6, "b": ["b0"] * 6})
+    made = plan.release(rows, ledger=":memory:", spend=1)
+    free, cell, best = made.as_dict()["tasks"]
+    assert [one["spent"] for one in (free, cell, best)] == ["0", "3/4", "1/4"]
+    assert (free["answers"][0]["exact"], free["answers"][0]["interval"]) == ("2", [2.0, 2.0])
+    alone = plan.parts[1].rmse(Fraction(3, 4))
+    assert made.answer["cell"].rmse.tolist() == alone.tolist()
+    assert [one["share"] for one in plan.as_dict()["tasks"]] == ["0", "3/4", "1/4"]
+    checked = " ".join(audit_plan(plan).checked)
+    assert "no answer has noise, and none needs any" in checked and "all 0 pairs" not in checked
+    with pytest.raises(UnsupportedCombination, match="only a part of nothing but public answers may have none"):
+        in_sequence([one.mechanism for one in plan.parts], (Fraction(1, 2), Fraction(0), Fraction(1, 2)))
+
+
+def test_plans_of_free_tasks_are_kept_and_read_again(tmp_path):
+    read = policy(tmp_path, MARGINS)
+    plan = dx.plan(read.compile(), dx.queries_from_dict(TASKS, read))
+    dx.save_plan(plan, tmp_path / "plan.json", policy=read)
+    again = dx.load_plan(tmp_path / "plan.json")
+    assert (again.fingerprint, again.mechanism.shares) == (plan.fingerprint, plan.mechanism.shares)
+    two = {"tasks": [{**TASKS["tasks"][1], "share": "3/4"}, {**TASKS["tasks"][2], "share": "1/4"}]}
+    plain = dx.plan(read.compile(), dx.queries_from_dict(two, read))
+    assert [one.fingerprint for one in plain.parts] == [one.fingerprint for one in plan.parts[1:]]
+    all_free = {"tasks": [TASKS["tasks"][0] | {"name": name} for name in "xy"]}
+    free = dx.plan(read.compile(), dx.queries_from_dict(all_free, read))
+    assert free.mechanism.shares == (Fraction(1, 2), Fraction(1, 2))
+
+
+def test_the_audit_refuses_a_part_that_asks_something_without_a_share(tmp_path):
+    read = policy(tmp_path, MARGINS)
+    plan = dx.plan(read.compile(), dx.queries_from_dict(TASKS, read))
+    object.__setattr__(plan.mechanism, "shares", (Fraction(1, 2), Fraction(0), Fraction(1, 2)))
+    with pytest.raises(CertificateRefused, match="no share of the spend"):
+        [*mechanisms_within(plan.mechanism, "")]
+
+
+def test_a_release_that_is_refused_for_being_public_leaves_nothing_beside_the_ledger(tmp_path):
+    text = "policy: t\nuniverse: {attributes: {a: [a0, a1]}}\nrules: [{change: a, epsilon: 1}]\n"
+    (tmp_path / "p.yaml").write_text(f"{text}known: [{{where: a == 'a0', count: 2}}]\n")
+    (tmp_path / "q.yaml").write_text("queries: [{name: x, count: a == 'a0'}]\n")
+    (tmp_path / "d.csv").write_text("a\na0\na0\n")
+    before, (p, d, q) = sorted(tmp_path.iterdir()), (str(tmp_path / one) for one in ("p.yaml", "d.csv", "q.yaml"))
+    told = CliRunner().invoke(app, ["release", p, d, q, "--ledger", str(tmp_path / "l.db"), "--spend", "1"])
+    assert (told.exit_code, sorted(tmp_path.iterdir())) == (1, before)
+    assert "'x' is 2" in told.output
