@@ -306,7 +306,7 @@ def _worth(strategy: CategoryStrategy, distances: tuple[float, float, float]) ->
     """What noise by these weights makes of records, steps and changes of category, in squares over those of their
     distances."""
     count = strategy.categories
-    mean, across = gauges(strategy.mean), gauges(strategy.across)
+    mean, across = gauges(strategy.mean.changes), gauges(strategy.across.changes)
     records, steps = (one / count + other * (1 - 1 / count) for one, other in zip(mean, across, strict=True))
     each = (records, steps, 2 * across[0])
     return _Weights(*(one / distance**2 for one, distance in zip(each, distances, strict=True)))
@@ -326,9 +326,9 @@ def category_bound(
     if found is None:
         return 0.0
     strategy, count = found.strategy, costs.categories
-    trace = root_trace_of(strategy.mean) + (count - 1) * root_trace_of(strategy.across)
+    trace = root_trace_of(strategy.mean.changes) + (count - 1) * root_trace_of(strategy.across.changes)
     along, across = np.array(strategy.mean.records), np.array(strategy.across.records)
-    whole = count * (float(along.sum()) * presence**2 + weight_of_steps(strategy.mean, presence, gaps))
+    whole = count * (float(along.sum()) * presence**2 + weight_of_steps(strategy.mean.changes, presence, gaps))
     whole += float(np.maximum(across - along, 0.0).sum()) * (count - 1) / 2 * farthest**2
     largest = max(float(costs.mean.max()), float(costs.across.max()))
     return trace**2 / whole * largest * SHRUNK * (1 - 2.0**-30)

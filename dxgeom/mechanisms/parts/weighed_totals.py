@@ -14,9 +14,10 @@ See decision 078.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NamedTuple, final
 
@@ -48,11 +49,23 @@ STRIDE: Final = 1.8
 ENOUGH: Final = 3e-4
 ROUNDS: Final = 150
 LEAST: Final = 1e-12
+_LONGEST_BOUND: Final = 1 << 17
+"""Of more values what a bound is found from takes half a gigabyte."""
+_FEW_ROUNDS: Final = 6
 _FINER: Final = 9
 """Powers of four more on either side, for a bound."""
 _ROUNDED: Final = 2.0**-32
 SHRUNK: Final = 1 - 2.0**-16
 """What the rule of trapezoids and all roundings leave of a bound at the least."""
+
+
+class WeighedChanges(NamedTuple):
+    """``records`` (m,), ``steps`` (m,), ``costs`` (m,) and ``nodes``, as a :class:`WeighedStrategy` has them."""
+
+    records: Floats
+    steps: Floats
+    costs: Floats
+    nodes: tuple[int, int]
 
 
 class _Inverses(NamedTuple):
@@ -109,6 +122,11 @@ class WeighedStrategy(Closed):
         return "weights", self.size, self.records, self.steps, self.costs, self.nodes
 
     @property
+    def changes(self) -> WeighedChanges:
+        """Its weights, costs and powers of four."""
+        return WeighedChanges(np.array(self.records), np.array(self.steps), np.array(self.costs), self.nodes)
+
+    @property
     def asked(self) -> int:
         """How many totals anybody asks for."""
         return len(self.records)
@@ -117,7 +135,7 @@ class WeighedStrategy(Closed):
     def _inverse_root(self) -> Floats:
         """(m, m): M·F⁻¹ over its least diagonal entry."""
         order = self.nodes[1]
-        inverses, weights = _inverses(self), _node_weights(self.nodes)
+        inverses, weights = _inverses(self.changes), _node_weights(self.nodes)
         outs, roots = _root(inverses, weights)
         found, state = np.zeros((self.asked, self.asked)), np.zeros((order, self.asked))
         for row in range(self.asked):
@@ -134,7 +152,7 @@ class WeighedStrategy(Closed):
     @cached_property
     def least(self) -> float:
         """The least diagonal entry of M·F⁻¹, which is 1 in the noise of scale 1."""
-        return float((1 / _root(_inverses(self), _node_weights(self.nodes))[1]).min())
+        return float((1 / _root(_inverses(self.changes), _node_weights(self.nodes))[1]).min())
 
     def matrix(self, scale: float) -> Floats:
         """(size, size): what noise is drawn with, whole multiples of a power of two. Raises: CertificateRefused."""
@@ -246,11 +264,11 @@ def _node_weights(nodes: tuple[int, int]) -> Floats:
     return _SHARE * np.array([2.0**power for power in range(first, first + count)])
 
 
-def _inverses(strategy: WeighedStrategy) -> _Inverses:
+def _inverses(changes: WeighedChanges) -> _Inverses:
     """Of T_s = D₀ + N·(D₁ + s/c)·Nᵀ, for every power of four s: sums and quotients of positive numbers alone."""
-    records, first = np.array(strategy.records), strategy.nodes[0]
-    powers = np.array([4.0**power for power in range(first, first + strategy.nodes[1])])
-    links = np.array(strategy.steps)[:, None] + powers / np.array(strategy.costs)[:, None]
+    records, (first, count) = changes.records, changes.nodes
+    powers = np.array([4.0**power for power in range(first, first + count)])
+    links = changes.steps[:, None] + powers / changes.costs[:, None]
     size = len(records)
     # What is left of each diagonal entry once the rows after it, or before it, are gone.
     after, before = np.zeros_like(links), np.zeros_like(links)
@@ -307,17 +325,17 @@ class _Worth(NamedTuple):
     excess: float
 
 
-def gauges(strategy: WeighedStrategy) -> tuple[Floats, Floats]:
+def gauges(changes: WeighedChanges) -> tuple[Floats, Floats]:
     """(m,) each: the squared lengths that noise by these weights hides records as, and steps."""
-    inverses, nodes = _inverses(strategy), _node_weights(strategy.nodes)
+    inverses, nodes = _inverses(changes), _node_weights(changes.nodes)
     # e_t is q_t − q_{t+1}, and the last one q_t.
     diagonal, after = inverses.diagonal, np.zeros_like(inverses.diagonal)
     after[:-1] = diagonal[1:] - 2 * inverses.falls[1:] * diagonal[:-1]
     return diagonal @ nodes, (diagonal + after) @ nodes
 
 
-def _worth(strategy: WeighedStrategy, distances: tuple[float, float], weights: tuple[Floats, Floats]) -> _Worth:
-    records, steps = gauges(strategy)
+def _worth(changes: WeighedChanges, distances: tuple[float, float], weights: tuple[Floats, Floats]) -> _Worth:
+    records, steps = gauges(changes)
     records /= distances[0] ** 2
     steps = steps / distances[1] ** 2 if distances[1] else np.zeros_like(records)
     told = weights[1] > 0
@@ -343,23 +361,31 @@ def weighed_strategies(size: int, bounds: LineBounds, costs: Floats) -> Iterator
     Of its squared errors the total is mostly within 3·10⁻⁴ of what no normal noise errs less than: as near to that as
     150 rounds come, which is not near where costs differ by a factor of millions. How near is known by the bound.
     """
+    best: tuple[float, WeighedChanges] | None = None
+    for worth, changes in _rounds(size, bounds, costs) if size <= LAID_OUT else ():
+        if best is None or worth.excess < best[0]:
+            best = worth.excess, changes
+    if best is not None:
+        records, steps, each = (tuple(one.tolist()) for one in best[1][:3])
+        yield WeighedStrategy(size, records, steps, each, best[1].nodes)
+
+
+def _rounds(size: int, bounds: LineBounds, costs: Floats) -> Iterator[tuple[_Worth, WeighedChanges]]:
+    """Weights, and what they are worth, each time raised in proportion to that, until they are worth enough."""
     asked = size - (costs[-1] == 0)
     presence = None if bounds.presence is None else float(bounds.presence)
     apart = 0.0 if bounds.apart is None or (presence and bounds.apart >= 2 * presence) else float(bounds.apart)
-    if not (1 < size <= LAID_OUT and asked and presence and np.all(costs[:asked] > 0)) or (apart and not bounds.line):
+    if not (size > 1 and asked and presence and np.all(costs[:asked] > 0)) or (apart and not bounds.line):
         return
     costs = np.asarray(costs[:asked] / costs[:asked].max())
     distances, moved = (presence, apart), np.full(asked, bool(apart))
     moved[-1] &= asked < size
     records, steps = first_weights(asked, apart / presence if apart else math.inf, moved)
-    best: tuple[float, WeighedStrategy] | None = None
     for _ in range(ROUNDS):
         own, other = records / distances[0] ** 2, steps / (distances[1] or 1.0) ** 2
-        nodes = nodes_for(own, other, costs)
-        strategy = WeighedStrategy(size, tuple(own.tolist()), tuple(other.tolist()), tuple(costs.tolist()), nodes)
-        worth = _worth(strategy, distances, (records, steps))
-        if best is None or worth.excess < best[0]:
-            best = worth.excess, strategy
+        changes = WeighedChanges(own, other, costs, nodes_for(own, other, costs))
+        worth = _worth(changes, distances, (records, steps))
+        yield worth, changes
         if worth.excess < ENOUGH:
             break
         records = records * worth.records**STRIDE
@@ -367,42 +393,48 @@ def weighed_strategies(size: int, bounds: LineBounds, costs: Floats) -> Iterator
         whole = float(records.sum() + steps.sum())
         records = np.maximum(records / whole, LEAST / asked)
         steps = np.where(moved, np.maximum(steps / whole, LEAST / asked), 0.0)
-    if best is not None:
-        yield best[1]
 
 
 def prefixes_bound_by_weights(size: int, presence: float, gaps: Floats | None, costs: Floats) -> float:
     """What the total squared error of prefixes with these ``costs`` (size,) is not below, for any normal noise.
 
     Args: ``presence``: how far a record is from none; ``gaps`` (size − 1,): neighbouring values from each other.
-    Definition: (tr A^{1/2})²/Σ p, A of weights p of changes, each over its squared distance.
+    Definition: (tr A^{1/2})²/Σ p, A of weights p of changes, each over its squared distance. Of more values than noise
+    by weights is for, six rounds of the search are made: near the best weights the bound hardly changes with them.
     Guarantee: *rounded down*. The rule of trapezoids is not above the integral by more than 2⁻¹⁸, and all that float64
-    rounds are fewer than 2²⁰ operations of positive numbers and a difference. 0 where no weights are sought.
+    rounds are fewer than 2²⁰ operations of positive numbers in a row, and a difference. 0 where no weights are sought,
+    and beyond 2¹⁷ values.
     """
     apart = None if gaps is None else Fraction(float(gaps.min()))
-    found = next(weighed_strategies(size, LineBounds(Fraction(presence), apart, gaps is not None), costs), None)
-    if found is None:
+    bounds = LineBounds(Fraction(presence), apart, gaps is not None)
+    if size <= LAID_OUT:
+        tried = [one.changes for one in weighed_strategies(size, bounds, costs)]
+    else:
+        rounds = _rounds(size, bounds, costs) if size <= _LONGEST_BOUND else iter(())
+        tried = [changes for _, changes in itertools.islice(rounds, _FEW_ROUNDS)]
+    if not tried:
         return 0.0
+    found = tried[-1]
     whole = float(np.sum(found.records)) * presence**2 + weight_of_steps(found, presence, gaps)
     return root_trace_of(found) ** 2 / whole * float(costs.max()) * SHRUNK
 
 
-def weight_of_steps(strategy: WeighedStrategy, presence: float, gaps: Floats | None) -> float:
+def weight_of_steps(changes: WeighedChanges, presence: float, gaps: Floats | None) -> float:
     """Σ of the weights of steps, each of these ``gaps`` apart (size − 1,); the last one as far as ``presence``."""
-    told = np.full(strategy.asked, presence)
+    told = np.full(len(changes.steps), presence)
     if gaps is not None:
-        told[: len(gaps)] = gaps[: strategy.asked]
-    return float(np.array(strategy.steps) @ told**2)
+        told[: len(gaps)] = gaps[: len(told)]
+    return float(changes.steps @ told**2)
 
 
-def root_trace_of(strategy: WeighedStrategy) -> float:
-    """tr (C^{1/2}·A·C^{1/2})^{1/2} of a strategy's weights and costs C; times :data:`SHRUNK` its square is *rounded
+def root_trace_of(changes: WeighedChanges) -> float:
+    """tr (C^{1/2}·A·C^{1/2})^{1/2} of these weights and costs C; times :data:`SHRUNK` its square is *rounded
     down*."""
-    first, count = strategy.nodes
-    finer = replace(strategy, nodes=(first - _FINER, min(count + 2 * _FINER, _MOST_NODES)))
+    first, count = changes.nodes
+    finer = changes._replace(nodes=(first - _FINER, min(count + 2 * _FINER, _MOST_NODES)))
     inverses, nodes = _inverses(finer), _node_weights(finer.nodes)
-    records, steps = np.array(finer.records), np.array(finer.steps)
-    diagonal, after = inverses.diagonal @ nodes, np.zeros(finer.asked)
+    records, steps = finer.records, finer.steps
+    diagonal, after = inverses.diagonal @ nodes, np.zeros(len(records))
     between = (inverses.falls[1:] * inverses.diagonal[:-1]) @ nodes
     after[:-1] = diagonal[1:]
     trace = records @ diagonal + steps @ (diagonal + after) - 2 * float(steps[:-1] @ between)

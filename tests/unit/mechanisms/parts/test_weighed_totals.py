@@ -17,7 +17,8 @@ import dxgeom as dx
 from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.errors import CertificateRefused, DxgeomError, NotANormBall, TooLarge
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ
-from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds
+from dxgeom.mechanisms.parts import weighed_totals
+from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_theta
 from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy, prefixes_bound_by_weights, weighed_strategies
 from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
@@ -94,6 +95,34 @@ def test_the_bound_counts_every_step_by_its_own_distance():
     assert 0.99 * plan.loss < bound <= plan.loss * (1 + 1e-6)
     # Further steps ask for no more noise.
     assert prefixes_bound_by_weights(4, 1.0, np.array([1 / 3, 2.0, 1 / 3]), np.ones(4)) <= bound
+
+
+@pytest.mark.parametrize(("steps", "near"), [(None, 0.999), (2, 0.996), (7, 0.999)])
+def test_the_bound_on_long_lines_is_near_the_best_and_not_above_it(steps, near, monkeypatch):
+    """As if of hundreds of values noise by weights were not made: a few rounds, held against the eigenvalues of all."""
+    size, gaps = 300, None if steps is None else np.full(299, 1 / steps)
+    best = prefixes_bound_by_weights(size, 1.0, gaps, np.ones(size))
+    optimum = math.sqrt(found(size, steps)[1] / size)
+    monkeypatch.setattr(weighed_totals, "LAID_OUT", 200)
+    told = prefixes_bound_by_weights(size, 1.0, gaps, np.ones(size))
+    assert near * best < told < 1.0005 * best
+    assert math.sqrt(told / size) < optimum
+    monkeypatch.setattr(weighed_totals, "_LONGEST_BOUND", 250)
+    assert prefixes_bound_by_weights(size, 1.0, gaps, np.ones(size)) == 0
+
+
+@pytest.mark.long
+def test_plans_of_ten_thousand_days_are_near_the_bound():
+    """In mean squares, without what is planned for thousands of days: 1.05 and 1.10 are asked for."""
+    for steps, most in ((None, 1.03), (7, 1.02), (2, 1.09)):
+        size, upper = 10_000, np.arange(1, 10_001)
+        lower, bounds = np.zeros(size, dtype=np.int64), bounds_of(steps)
+        gaps = None if steps is None else np.full(size - 1, 1 / steps)
+        theta = best_theta(size, bounds, lower, upper, np.ones(size))
+        tried = ToeplitzStrategy(size, scaled=True), ToeplitzStrategy(size, theta=theta)
+        error = min(float(one.variances(one.least_scale(bounds), lower, upper).sum()) for one in tried)
+        bound = prefixes_bound_by_weights(size, 1.0, gaps, np.ones(size))
+        assert bound < error < most * bound
 
 
 def test_lengths_are_not_below_those_in_rationals():
