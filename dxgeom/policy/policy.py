@@ -21,9 +21,9 @@ from dxgeom.policy.resolve.labels import labels_of
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy, resolve
 from dxgeom.policy.resolve.rules import ResolvedRule
 from dxgeom.policy.resolve.time import PolicyTime, time_of
-from dxgeom.policy.source.mistakes import Mistakes
+from dxgeom.policy.source.mistakes import Mistakes, Span
 from dxgeom.policy.source.text import MAX_BYTES, Folder, Language, PolicyText
-from dxgeom.policy.source.yaml_tree import from_one_line, in_one_line, read_language
+from dxgeom.policy.source.yaml_tree import from_one_line, in_one_line, read_language, read_tree, with_word
 from dxgeom.policy.syntax.reader import read_syntax
 from dxgeom.policy.syntax.writing import write_policy
 from dxgeom.privacy.measures import Privacy
@@ -339,6 +339,21 @@ def parse_policy(
     Raises: PolicyError.
     """
     return _policy_of(_POLICIES.given(content, file, folder))
+
+
+def with_number(text: PolicyText, place: Span, number: str) -> Policy:
+    """The policy of a text that was read without a mistake, with another number in place of the one that stands there.
+
+    The same as :func:`parse_policy` of the changed text, of which only that number is read anew.
+
+    Raises: PolicyError.
+    """
+    content = f"{text.content[: place.start]}{number}{text.content[place.end :]}"
+    changed = _POLICIES.given(content, text.file, text.folder)
+    root = read_tree(Mistakes(text))
+    if root is not None:
+        changed.trees.append(with_word(root, place, number))
+    return _policy_of(changed)
 
 
 def _policy_of(text: PolicyText) -> Policy:

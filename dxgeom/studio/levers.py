@@ -63,6 +63,10 @@ class Lever:
             raise UnsupportedCombination(f"a number above 0 with at most nine digits is needed here, found {value!r}")
         return f"{content[: self.span.start]}{self.prefix}{value}{content[self.span.end :]}"
 
+    def stands_in(self, content: str) -> bool:
+        """Whether the text has a number in this place, and no quotes around it."""
+        return _NUMBER.fullmatch(content[self.span.start : self.span.end]) is not None
+
     @property
     def stops(self) -> list[str]:
         """The numbers that a slider goes through, the present one among them."""

@@ -119,7 +119,7 @@ class Studio:
         lever = next((one for one in self.draft.levers if one.name == name), None)
         if lever is None:
             raise UnsupportedCombination(f"the policy has no number {name!r} that could be moved")
-        return self.draft.with_text(lever.moved(self.draft.content, value))
+        return self.draft.moved(lever, value)
 
     def _edited(self, asked: Answer) -> TriedPolicy:
         draft = self.draft.with_text(plain_lines(word(asked, "text")))

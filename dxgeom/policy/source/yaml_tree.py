@@ -338,6 +338,25 @@ def node_at(root: Node, path: Path) -> Node | None:
     return node
 
 
+def with_word(node: Node, old: Span, word: str) -> Node:
+    """The tree of the text that has another plain word in place of the one at ``old``: what stands behind it moves.
+
+    What stands before it is shared with the tree that was. Both words are plain, and of letters that YAML takes alike.
+    """
+    start, end, longer = node.span.start, node.span.end, len(word) - (old.end - old.start)
+    if end <= old.start or (start >= old.end and not longer):
+        return node
+    span = Span(start if start < old.end else start + longer, end + longer)
+    match node:
+        case Scalar():
+            return replace(node, span=span, text=word if node.span == old else node.text)
+        case Sequence(items=items):
+            return Sequence(span, tuple(with_word(item, old, word) for item in items))
+        case Mapping(entries=entries):
+            moved = ((with_word(key, old, word), with_word(value, old, word)) for key, value in entries)
+            return Mapping(span, tuple((key, value) for key, value in moved if isinstance(key, Scalar)))
+
+
 def span_at(root: Node, path: Path) -> Span:
     """The span of the node at a path, or of the nearest thing around it that exists."""
     for length in range(len(path), 0, -1):
