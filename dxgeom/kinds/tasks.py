@@ -164,9 +164,12 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
         return counted(len(plan.parts), "task")
 
     def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[tuple[str, ...], ...]:
-        """For each task what holds of its errors at a spend of all."""
-        each = zip(plan.parts, plan.question.shares, strict=True)
-        return tuple(tuple(part.statements(spend * share, level, records)) for part, share in each)
+        """For each task what holds of its errors at a spend of all, and why it is asked where nobody wrote it."""
+        each, why = zip(plan.parts, plan.question.shares, strict=True), filter(None, [plan.question.why])
+        return tuple((*part.statements(spend * share, level, records), *why) for part, share in each)
+
+    def reason(self, plan: Plan) -> str:
+        return f"{plan.mechanism.name}: {plan.question.why or self.why}"
 
     def lines(self, plan: Plan) -> list[str]:
         each = zip(plan.question.names, plan.statements(), strict=True)

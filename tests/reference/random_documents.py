@@ -222,6 +222,7 @@ MORE: dict[str, Drawn] = {
     "people": PEOPLE,
     "dataset": DATASET,
     "unconnected": st.just("allow"),
+    "adaptive": st.just("allow"),
 }
 
 
