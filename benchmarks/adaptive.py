@@ -3,27 +3,31 @@
 Five attributes and all ten tables of three. Beside them, at the last ρ: the certified plan of the same tables as
 released, and one model of these answers. Then a policy that protects some attributes less than others, and the same
 tables at its least ε for all. Recorded errors are of AIM (McKenna, Mullins, Sheldon & Miklau 2022; its authors' code on
-the same tables, 300 steps a round, two seeds).
+the same tables, 300 steps a round, two seeds). "aim" runs it in the same run, with as many seeds, where mbi is
+installed (benchmarks/aim.py).
 "nine" is all 36 tables of two of nine attributes, 648 million possible cells, at the last two ρ; "hundred" all 4,950 of
 a hundred made-up attributes, each drawn given one of the ten before, of 30,000 records at ρ = .01: models in cliques,
 beside the product of the model's own one-way tables, and with the most memory that the process had.
 Run as ``python benchmarks/adaptive.py adult.csv [seeds] [part …]``; the file has the columns of :data:`WANTED`, parts
-are a ρ, "plan", "unequal", "nine" or "hundred", all of them where none is named.
+are a ρ, "aim" (beside each ρ), "plan", "unequal", "nine" or "hundred", all of them where none is named.
 """
 
 from __future__ import annotations
 
+import math
 import resource
 import sys
 import time
 from collections.abc import Sequence
 from fractions import Fraction
+from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.csv as csv
+from aim import Aim
 
 import dxgeom as dx
 from dxgeom.engines.counted_tables import TableCounts
@@ -35,6 +39,8 @@ from dxgeom.universe.workloads.whole_tables import MarginalQueries
 WANTED = ("age", "education", "occupation", "workclass", "salary-class")
 RHOS = (Fraction(1, 1600), Fraction(1, 100), Fraction(4, 25))
 RECORDED = {Fraction(1, 1600): 0.340, Fraction(1, 100): 0.230, Fraction(4, 25): 0.125}
+AIM_STEPS = 300
+"""Of mirror descent, in each round."""
 UNEQUAL = ("0.1", "0.8", "0.8", "0.4", "0.1")
 """ε of each attribute, in the order of :data:`WANTED`."""
 NINE = (*WANTED, "sex", "race", "marital-status", "native-country")
@@ -110,6 +116,7 @@ class Case:
             for own, shape in each
         ]
         self.data = TableCounts(tuple(self.truth), self.records)
+        self.codes = codes[:, column]
 
     def adaptive(self, spend: Fraction, seeds: int, most_rounds: int | None = None) -> str:
         """Errors and seconds of tables that follow the data."""
@@ -125,6 +132,21 @@ class Case:
         said = f"error {np.median(errors):.3f} ({min(errors):.3f} to {max(errors):.3f})"
         said += f", {np.median(seconds):.1f} s, {np.median(rounds):.0f} rounds; one-way tables multiplied "
         return f"{said}{np.median(products):.3f}"
+
+    def aim(self, rho: float, seeds: int) -> str:
+        """Errors and seconds of AIM."""
+        flat = np.ravel_multi_index(list(self.codes.T), self.queries.sizes)
+        counts = np.bincount(flat, minlength=math.prod(self.queries.sizes)).reshape(self.queries.sizes)
+        tried = Aim(counts, self.queries.attribute_sets, AIM_STEPS)
+        errors, seconds, rounds = [], [], []
+        for seed in range(seeds):
+            begin = time.process_time()
+            answers, number = tried.answers(rho, seed)
+            seconds.append(time.process_time() - begin)
+            errors.append(error_of(answers, self.truth, self.records))
+            rounds.append(number)
+        said = f"AIM: error {np.median(errors):.3f} ({min(errors):.3f} to {max(errors):.3f})"
+        return f"{said}, {np.median(seconds):.1f} s, {np.median(rounds):.0f} rounds"
 
     def products(self, model: TableModel) -> list[np.ndarray]:
         """Every table as if attributes told nothing of each other."""
@@ -161,7 +183,7 @@ class Case:
 def main() -> None:
     words, codes = codes_of(Path(sys.argv[1]))
     seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    parts = sys.argv[3:] or [*(f"{float(rho):g}" for rho in RHOS), "plan", "unequal", "nine", "hundred"]
+    parts = sys.argv[3:] or [*(f"{float(rho):g}" for rho in RHOS), "aim", "plan", "unequal", "nine", "hundred"]
     sizes = " × ".join(str(len(own)) for own in words.values())
     print(f"{len(codes):,} records, {sizes} cells; {seeds} seeds; calibration {calibration():.2f} s", flush=True)
     everybody = Case(words, codes, [{"presence": "true", "epsilon": "1"}])
@@ -171,6 +193,8 @@ def main() -> None:
         if f"{float(rho):g}" in parts:
             said = everybody.adaptive(spend, seeds)
             print(f"rho {float(rho):<8g} {said}; AIM, recorded, {RECORDED[rho]:.3f}", flush=True)
+            if "aim" in parts and find_spec("mbi") is not None:
+                print(f"rho {float(rho):<8g} {everybody.aim(float(rho), seeds)}", flush=True)
     if "plan" in parts:
         print(f"rho {float(RHOS[-1]):<8g} {everybody.planned(spends[RHOS[-1]], seeds)}", flush=True)
     if "unequal" in parts:

@@ -69,8 +69,8 @@ def planned(
     metric = policy_read.compile() if data_set is None else policy_read.compile().about(data_set)
     if ready is not None:
         ready(policy_read, metric)
-    how = {**said, "search": search, "spend": Fraction(spend or 1)}
-    decides = {**how, "search": replace(search, published=False), "records": records}
+    how = {**said, "search": search, "spend": spend}
+    decides = {**how, "search": replace(search, published=False), "records": records, "spend": Fraction(spend or 1)}
     own = data_set is not None or search.body is not None
     kept = None if ledger is None or own else _kept_beside(ledger, policy_read, asked, decides)
     if kept is not None and not anew and (found := kept.plan(print_error)) is not None:

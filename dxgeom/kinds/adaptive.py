@@ -12,17 +12,22 @@ import numpy as np
 from pydantic import BaseModel, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
+from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.kinds.synthesis import MOST_ROUNDS, MOST_ROWS, RecordsKind
-from dxgeom.planner.kind import Planning, QuestionKind
+from dxgeom.planner.candidates import CandidateResult
+from dxgeom.planner.kind import Planning, QuestionKind, kind_of
 from dxgeom.planner.plan_kind import RECORDS
 from dxgeom.planner.unknown import Unknown
+from dxgeom.planner.wish import Wish
 from dxgeom.policy.source.yaml_tree import Mapping as Written
 from dxgeom.policy.source.yaml_tree import Node, Sequence
+from dxgeom.queries.queries_file import queries_text
 from dxgeom.queries.query_kind import LIST_THEM
 from dxgeom.queries.tasks.task_kind import STRICT, ListOfQueries, TaskReader, TaskSyntax, part_of_one, whole
-from dxgeom.queries.unlisted import UnlistedReader
+from dxgeom.queries.unlisted import UnlistedReader, words_of_tables
 from dxgeom.universe.columns import plain
 from dxgeom.universe.tasks.questions import AdaptiveTask
+from dxgeom.universe.tasks.tasks import Tasks, TaskWithShare
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 from dxgeom.wording.numbers import brief, counted
@@ -30,6 +35,7 @@ from dxgeom.wording.numbers import brief, counted
 if TYPE_CHECKING:
     from dxgeom.mechanisms.synthetic.adaptive import AdaptiveMechanism
     from dxgeom.mechanisms.synthetic.adaptive_answer import AdaptiveTables
+    from dxgeom.planner.estimates.worth import EstimateWorth
     from dxgeom.planner.plan import Plan
     from dxgeom.planner.tasks.adaptive_answers import AdaptiveAnswers
 
@@ -235,6 +241,37 @@ class AdaptiveKind(RecordsKind, QuestionKind[AdaptiveTask]):
         if len(reader.mistakes.all) > before:
             return None
         return UnlistedReader(reader.universe, reader.mistakes, reader.queries.records).tables(node.items)
+
+
+def unasked(certified: Plan, worth: EstimateWorth) -> Plan:
+    """The plan of the same tables that follow the data, as a file with one task asks for them; ``certified``, with the
+    reason, where its noise adds up to no more than the records, or errors were asked for, or these tables cannot.
+
+    Guarantee: public numbers alone decide: of cells, of records, and what is spent.
+    """
+    noise, queries = worth.noise_over_records, certified.question
+    if worth.certain:
+        return _stays(certified, "errors were asked for, which only noise keeps")
+    if noise is None:
+        return _stays(certified, "how much noise is beside the records is not known: their number is not public")
+    if not worth.is_mostly_noise:
+        return _stays(certified, f"noise adds up to {brief(noise)} of the records in a table, and not to more")
+    why = f"noise of {certified.mechanism.name} would add up to {brief(noise)} times the records in a table"
+    task = TaskWithShare("tables", Fraction(1), AdaptiveTask(queries, BARS))
+    try:
+        words = words_of_tables(queries)
+        words["tasks"] = [{"name": task.name, ADAPTIVE.word: {"workload": words.pop("queries")}}]
+        said = f"{why}, and the policy says 'adaptive: allow'"
+        tasks = Tasks((task,), queries.universe, queries.records, queries_text(words), said)
+        return kind_of(tasks).part(tasks, Planning(certified.metric, Wish(spend=worth.spend)))
+    except (UnsupportedCombination, TooLarge) as error:
+        return _stays(certified, str(error))
+
+
+def _stays(certified: Plan, why: str) -> Plan:
+    """The plan, which says why its tables do not follow the data though they might."""
+    other = CandidateResult(ADAPTIVE.word, None, reason=f"not taken: {why}")
+    return replace(certified, decided=replace(certified.decided, others=(*certified.decided.others, other)))
 
 
 ADAPTIVE: Final = AdaptiveKind()

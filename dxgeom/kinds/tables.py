@@ -236,6 +236,12 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
         """One model, where it may be nearer."""
         return "model" if self.estimate_worth(plan, spend, None).shows_model else None
 
+    def unasked(self, plan: Plan, spend: Fraction) -> Plan:
+        """Tables that follow the data, where the policy allows these and noise would be most of what is released."""
+        from dxgeom.kinds.adaptive import unasked  # slow to load
+
+        return unasked(plan, self.estimate_worth(plan, spend, None)) if plan.metric.adaptive else plan
+
     def blank(self, plan: Plan, records: int | None) -> NoisyTables:
         from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
 

@@ -167,8 +167,12 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
         return counted(len(plan.parts), "task")
 
     def statements(self, plan: Plan, spend: Fraction, level: float, records: int | None) -> tuple[tuple[str, ...], ...]:
-        """For each task what holds of its errors at a spend of all."""
-        return tuple(tuple(part.statements(own, level, records)) for _, part, own in _each_at(plan, spend))
+        """For each task what holds of its errors at a spend of all, and why it is asked where nobody wrote it."""
+        why = (plan.question.why,) if plan.question.why else ()
+        return tuple((*part.statements(own, level, records), *why) for _, part, own in _each_at(plan, spend))
+
+    def reason(self, plan: Plan) -> str:
+        return f"{plan.mechanism.name}: {plan.question.why or self.why}"
 
     def lines(self, plan: Plan) -> list[str]:
         each = zip(plan.question.names, plan.statements(), strict=True)

@@ -88,6 +88,7 @@ class VerifiedMetric(Displayed):
     ``over_periods``: what the policy promises of records in several periods, of which these distances keep more than is
     asked; None where they are all of it.
     ``delta``: with which chance all releases together may be outside what distances promise, None for never.
+    ``adaptive``: whether whole tables may follow the data unasked; it changes no distance, and so no fingerprint.
     """
 
     metric: Metric
@@ -107,6 +108,7 @@ class VerifiedMetric(Displayed):
     held: bool = False
     over_periods: OverPeriods | None = field(default=None, repr=False)
     delta: Fraction | None = None
+    adaptive: bool = False
     door: InitVar[object] = None
 
     def __post_init__(self, door: object) -> None:
@@ -223,6 +225,7 @@ def verify(
     known: KnownCounts | None = None,
     over_periods: OverPeriods | None = None,
     delta: Fraction | None = None,
+    adaptive: bool = False,
 ) -> VerifiedMetric:
     """Establish the axioms: by theorem from checked defining data, or pair by pair for a matrix.
 
@@ -230,7 +233,7 @@ def verify(
     :meth:`VerifiedMetric.on`. ``people``: left out, as the universe says; stated for people whose rows are counted,
     where ``metric`` has to be that of a row. ``known``: counts of these records that everybody may know.
     ``over_periods``: what is promised of several periods, which ``metric`` keeps. ``delta``: the chance that a policy
-    states.
+    states. ``adaptive``: whether it lets whole tables follow the data unasked.
 
     Raises: NotAMetric with a witness where there is one; UnsupportedCombination for a universe that does not fit.
     """
@@ -254,6 +257,7 @@ def verify(
         known is not None and known.hold is not None,
         over_periods,
         delta,
+        adaptive,
         door=_DOOR,
     )
 

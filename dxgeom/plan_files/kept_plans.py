@@ -48,13 +48,14 @@ class KeptPlan:
         """Beside a ledger that is a file; None beside others, and for what was not read from files.
 
         Args: ``how``: what is said of the plan, and of which version it is. Of counts and sums the spend decides
-        nothing, and is left out.
+        nothing, and is left out; but where the policy lets tables follow the data.
         """
         place = file_of(ledger)
         written = getattr(question, "source", None)
         if place is None or place.name in ("", "..") or policy.text is None or not isinstance(written, PolicyText):
             return None
         counts = kind_of(question).counts and how.get("mechanism") != "families"
+        counts = counts and policy.resolved.document.adaptive is None  # else the spend decides whether tables follow
         said = {name: one for name, one in how.items() if name != "spend" or not counts}
         name = hashlib.sha256("\n".join(_meaning(policy, question, written, said)).encode("ascii")).hexdigest()
         return cls(place.with_name(place.name + ENDING) / f"{name}.json", policy, question)

@@ -68,7 +68,7 @@ def plan(
     errors: Errors | None = None,
     mechanism: str = AUTO,
     records: int | None = None,
-    spend: Amount = 1,
+    spend: Amount | None = None,
     thorough: bool = False,
     progress: Progress | bool | None = None,
     search: Search | None = None,
@@ -97,7 +97,9 @@ def plan(
     ``records``: their public number, where the queries do not state it; given it, a plan also considers answering
     changed queries, with a known bias and less noise, and does so
     when that makes the worst loss at spend 1 smaller by more than 1 %. ``spend``: what a release will use up; the forms
-    of quantiles, and families, are compared at it, all other choices are the same at any. ``thorough``: every
+    of quantiles, and families, are compared at it, at 1 where it is left out. Where it is stated and the policy says
+    'adaptive: allow', whole tables of a public number of records that would be mostly noise follow the data: the plan
+    is then one of a task 'tables'. All other choices are the same at any. ``thorough``: every
     candidate is looked for, however long that takes. Left out, one whose work, stated before it begins, takes longer
     than it may pay is not: the table says which and why, and a lower bound that takes a search waits until it is asked
     for. Where the thorough search is itself a second's work, it is made in any case. ``progress``: True shows on
@@ -118,7 +120,7 @@ def plan(
             "the metric comes first: 'metric' and 'queries' are swapped, write dx.plan(metric, queries)"
         )
     require_verified(metric)
-    amount = exact_amount(spend, "spend")
+    amount = exact_amount(1 if spend is None else spend, "spend")
     how = USUAL if search is None else search
     with listener(progress) as tell:
         wish = Wish(objective, importance, errors, mechanism, records, amount, thorough, tell, how)
@@ -133,7 +135,7 @@ def plan(
         found = own if own is not None and found.interrupted is None and own.loss < found.loss else found
         if metric.held:
             _ = found.mechanism.account  # which refuses what does not honour that
-        return found
+        return found.kind.unasked(found, amount) if spend is not None and mechanism == AUTO else found
 
 
 def _is_listed(kind: QuestionKind[Any], metric: VerifiedMetric, queries: Any, mechanism: str) -> bool:

@@ -218,6 +218,10 @@ class PlanKind(ABC):
         """What to know of the choice, in sentences."""
         return ()
 
+    def unasked(self, plan: Plan, spend: Fraction) -> Plan:
+        """What the policy allows to be taken in its place unasked, at a stated part of the budget; mostly itself."""
+        return plan
+
     def kept(self, plan: Plan) -> Plan:
         """The plan that a plan file holds.
 

@@ -245,6 +245,7 @@ class Policy(Pictured):
             known=self.resolved.known,
             over_periods=self._over_periods,
             delta=self.delta,
+            adaptive=self.resolved.document.adaptive is not None,
         )
 
     @property

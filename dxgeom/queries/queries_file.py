@@ -209,6 +209,11 @@ def queries_from_dict(
     return _queries_of(text_of_data(data, _QUERIES, file, folder), policy, records)
 
 
+def queries_text(data: Map[str, Any]) -> PolicyText:
+    """The text of a queries file that says what Python data state. Raises: QueryError."""
+    return text_of_data(data, _QUERIES, "queries", None)
+
+
 def tables_from_dict(data: Map[str, Any], policy: Policy, records: int | None = None) -> MarginalQueries:
     """The whole tables of counts that Python data ask for as a queries file does, however many possible records there
     are.

@@ -273,6 +273,7 @@ MEANINGLESS: list[tuple[str, str, tuple[Any, ...], Any, str]] = [
     ("StatedKeys.labels", "listed words", (*A, "labels"), {"x": "cross"}, "names, for people"),
     ("StatedKeys.name", "plane", (*A, "name"), "other", "a column of names, for people"),
     ("PolicySyntax.unconnected", "words", ("unconnected",), LEFT_OUT, "lets a policy through and changes no distance"),
+    ("PolicySyntax.adaptive", "words", ("adaptive",), "allow", "how tables are answered, and no distance"),
     ("PolicySyntax.dataset", "words", ("dataset",), {"name": "v"}, "the account's: data may be named after releases"),
     ("DatasetSyntax.name", "named data", ("dataset", "name"), "w", "the account's: ledgers tell data sets apart"),
     ("DatasetSyntax.edition", "named data", ("dataset", "edition"), "2", "the account's: spends add across editions"),

@@ -230,6 +230,7 @@ MORE: dict[str, Drawn] = {
     "unconnected": st.just("allow"),
     "delta": st.sampled_from(("0.000001", 0.5)),
     "hold": st.sampled_from((2, "all")),
+    "adaptive": st.just("allow"),
 }
 
 

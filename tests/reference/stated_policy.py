@@ -8,7 +8,7 @@ import numpy as np
 
 from reference.policy_closure import PlainAttribute, PlainRule, bound
 
-KNOWN = {"policy", "universe", "rules", "budget", "dataset", "privacy", "people", "about", "unconnected"}
+KNOWN = {"policy", "universe", "rules", "budget", "dataset", "privacy", "people", "about", "unconnected", "adaptive"}
 MOST = 70
 
 

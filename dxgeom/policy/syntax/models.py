@@ -287,6 +287,7 @@ class PolicySyntax(BaseModel):
     hold: Hold | None = None
     dataset: DatasetSyntax | None = None
     unconnected: Literal["allow"] | None = None
+    adaptive: Literal["allow"] | None = None
 
 
 SELECTS: Final = (
@@ -301,7 +302,7 @@ BOUNDS: Final = (
 
 HERE: Final[dict[str, str]] = {
     "policy": "a policy has: policy, title, about, called, reading, universe, time, rules, budget, delta, privacy, "
-    "people, known, hold, dataset, unconnected",
+    "people, known, hold, dataset, unconnected, adaptive",
     "reading": f"reading has: {', '.join(ReadingSyntax.model_fields)}",
     "time": f"time has: {', '.join(TimeSyntax.model_fields)}; as in {{column: day, from: 2027-01-01, to: 2027-12-31, "
     "every: day}",

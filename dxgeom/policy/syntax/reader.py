@@ -116,7 +116,7 @@ def _how_to_write(tagged: tuple[str | int, ...], path: Path) -> str:
             return "write 'rules:', below it '- change: age', and below that 'epsilon: 0.5'"
         case ("known", *_):
             return HERE["known"]
-        case ("privacy" | "unconnected",):
+        case ("privacy" | "unconnected" | "adaptive",):
             return "write that, or leave the key out"
         case _:
             return HERE[_place(path)]

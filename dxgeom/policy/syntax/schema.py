@@ -46,6 +46,7 @@ DESCRIPTIONS: Final[dict[str, dict[str, str]]] = {
         "hold": "The stated distances hold for who knows these counts, too: who is unsure of 2 people, or of all.",
         "dataset": "Which data the policy is about: policies about the same data share a ledger.",
         "unconnected": "'allow': records that no chain of rules connects may be told apart exactly.",
+        "adaptive": "'allow': whole tables may follow the data, unasked, where noise would be most of them.",
     },
     "TimeSyntax": {
         "": "Time: periods in a row, as one more attribute of the column's name.",

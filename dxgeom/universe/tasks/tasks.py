@@ -29,13 +29,14 @@ class Tasks:
     """Tasks about the same records: names are distinct, shares are positive and sum to 1.
 
     ``records``: their public number, where it was stated. ``source``: the text that they were read from, as whoever
-    read it keeps it; no part of what they mean.
+    read it keeps it; ``why``: what is said of the choice of them, where nobody wrote them; no part of what they mean.
     """
 
     parts: tuple[TaskWithShare, ...]
     universe: Universe = field(repr=False)
     records: int | None = None
     source: object = field(default=None, repr=False)
+    why: str = ""
 
     def __post_init__(self) -> None:
         if not self.parts or max(Counter(self.names).values()) > 1:

@@ -47,6 +47,7 @@ def test_editors_find_the_dialect_a_title_and_the_keys():
         "hold",
         "dataset",
         "unconnected",
+        "adaptive",
     ]
     assert schema["additionalProperties"] is False
 

@@ -16,8 +16,8 @@ from reference.policy_of_ranges import policy_of_ranges
 import dxgeom as dx
 from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.errors import CertificateRefused, DxgeomError, NotANormBall, TooLarge
-from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ
 from dxgeom.mechanisms.parts import weighed_totals
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, best_theta
 from dxgeom.mechanisms.parts.weighed_totals import WeighedStrategy, prefixes_bound_by_weights, weighed_strategies
 from dxgeom.noise.triangular import TriangularNormals
