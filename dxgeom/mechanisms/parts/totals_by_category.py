@@ -48,6 +48,8 @@ Floats = NDArray[np.float64]
 
 _WIDE: Final = 8
 """The power of two of scales that totals have as noise which nobody asks for."""
+_NARROWER: Final = 2.0**-16
+"""By how much, relatively, a record is longer at most where such noise is 2⁸ scales, than where it is 2⁹."""
 _GROWTH: Final = 1.3
 _LONGEST_STRIDE: Final = 200.0
 
@@ -172,7 +174,9 @@ class CategoryStrategy(Closed):
         ):
             if promised is not None:
                 wanted.append(min(length, 2 * found.record) / float(promised))
-        return max(wanted) * (1 + MARGIN)
+        scale = max(wanted) * (1 + MARGIN)
+        enough = self.mean.asked == self.size or self.hides(scale, bounds)
+        return scale if enough else scale * (1 + _NARROWER)
 
     def variances(self, scale: float, upper: NDArray[np.int64], counted: NDArray[np.int64]) -> Floats:
         """(K,): of the noise in how many records lie below ``upper`` (K,), in so many categories, ``counted`` (K,)."""

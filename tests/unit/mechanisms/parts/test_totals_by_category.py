@@ -113,6 +113,17 @@ def test_no_normal_noise_has_a_total_that_is_smaller_by_a_thousandth(count, size
     assert bound * 0.9999 <= told <= bound
 
 
+@pytest.mark.parametrize(("count", "size"), [(2, 3), (3, 4)])
+@pytest.mark.parametrize("presence", [Fraction(place, 8) for place in range(8, 16, 2)])
+def test_the_least_scale_hides_also_where_a_total_is_asked_by_nobody(count, size, presence):
+    """Its noise is a power of two, so at some scales it is nearer to the others' than at scale 1."""
+    own = np.append(np.ones(size), 0.0)
+    bounds = LineBounds(presence, None, False, between=presence)
+    strategy = category_strategy(bounds, CategoryCosts(count, own, own))
+    scale = strategy.least_scale(bounds)
+    assert strategy.hides(scale, bounds) and not strategy.hides(scale * (1 - 1e-4), bounds)
+
+
 def test_lengths_are_not_below_those_in_rationals():
     law = HAND_MADE.law(1.5, 1.0, (3, 4, 1))
     exact = fmpq_mat([[fmpq(*float(one).as_integer_ratio()) for one in row] for row in law.map.tolist()])
