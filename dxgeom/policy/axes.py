@@ -167,6 +167,80 @@ class LineAxis(Axis):
 
 
 @final
+@dataclass(frozen=True)
+class CircleAxis(Axis):
+    """The shorter way round: min(g, ``around`` − g), g = \\|position_a − position_b\\|, *exact*.
+
+    ``positions``: strictly increasing, one per code, three or more; ``around``: the length of a whole round, more than
+    from the first to the last; ``name``: "numbers around" for the attribute's own numbers, "steps around" for codes.
+    """
+
+    name: Literal["numbers around", "steps around"]
+    positions: tuple[Fraction, ...] = field(repr=False, hash=False)
+    around: Fraction
+    in_order: ClassVar[bool] = False
+
+    @property
+    def size(self) -> int:
+        return len(self.positions)
+
+    @cached_property
+    def grain(self) -> Fraction:
+        return Fraction(1, math.lcm(*{one.denominator for one in (*self.positions, self.around)}))
+
+    def between(self, start: int, end: int) -> Fraction:
+        gap = abs(self.positions[start] - self.positions[end])
+        return min(gap, self.around - gap)
+
+    def apart(self, first: Codes, second: Codes) -> Row:
+        gap = abs(self._spots[first] - self._spots[second])
+        return np.asarray(np.minimum(gap, self._round - gap))
+
+    def within(self, reach: Fraction) -> Callable[[Codes, Codes], NDArray[np.bool_]]:
+        most = min(int(reach / self.grain), self._round)
+        return lambda first, second: np.asarray(self.apart(first, second) <= most, dtype=np.bool_)
+
+    def pairs(self, reach: Fraction) -> Pairs:
+        codes, most = np.arange(self.size, dtype=np.int64), int(reach / self.grain)
+        if 2 * most >= self._round:
+            counts, far = self.size - 1 - codes, np.zeros_like(codes)
+        else:
+            counts = np.searchsorted(self._spots, self._spots + most, side="right").astype(np.int64) - 1 - codes
+            # The last ones, over the end of the round.
+            far = self.size - np.searchsorted(self._spots, self._spots + (self._round - most)).astype(np.int64)
+        total = int(np.sum(counts) + np.sum(far))
+        if total > MAX_PAIRS:
+            raise too_many_pairs(total)
+        near, over = runs(codes + 1, counts), runs(self.size - far, far)
+        first, second = (np.concatenate(ends) for ends in zip(near, over, strict=True))
+        order = np.lexsort((second, first))
+        return first[order], second[order]
+
+    def metric(self, rate: Fraction, floor: Fraction) -> Metric:
+        """From each value and the next, the last and the first among them; with a floor from pairs nearer than two
+        reaches and such a step, as along a graph."""
+        codes = np.arange(self.size, dtype=np.int64)
+        first, second = np.append(codes[:-1], 0), np.append(codes[1:], self.size - 1)
+        if floor > 0:
+            longest = int(self.apart(first, second).max()) * self.grain
+            first, second = self.pairs(2 * floor / rate + longest)
+        distinct, place = np.unique(self.apart(first, second), return_inverse=True)
+        each = [max(floor, rate * int(span) * self.grain) for span in distinct.tolist()]
+        return graph_of_amounts(self.size, (first, second), each, place)
+
+    @cached_property
+    def _spots(self) -> Row:
+        """Positions in grains."""
+        whole = [int(position / self.grain) for position in self.positions]
+        largest = max(abs(whole[0]), abs(whole[-1]), self._round)
+        return np.array(whole, dtype=np.int64 if largest < _FITS else object)
+
+    @cached_property
+    def _round(self) -> int:
+        return int(self.around / self.grain)
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class PathAxis(Axis):
     """The length of a shortest path, *exact*; ∞ between parts of the graph.

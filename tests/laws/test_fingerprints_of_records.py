@@ -64,11 +64,12 @@ CHANGED: list[tuple[Any, dict[str, Any]]] = [
     (WORDS, {"name": "v", "values": ("y", "x")}),
     (
         RangeAttribute("r", Fraction(0), Fraction(10), Fraction(5)),
-        {"name": "s", "low": Fraction(-5), "high": Fraction(14), "step": Fraction(10), "raw": RawNumbers(whole=True)},
+        {"name": "s", "low": Fraction(-5), "high": Fraction(14), "step": Fraction(10), "raw": RawNumbers(whole=True)}
+        | {"wraps": True},
     ),
     (
         BinnedAttribute("b", (ONE, TWO, THREE)),
-        {"name": "c", "edges": (ONE, TWO, Fraction(4)), "raw": RawNumbers(whole=True)},
+        {"name": "c", "edges": (ONE, TWO, Fraction(4)), "raw": RawNumbers(whole=True), "wraps": True},
     ),
     (RawNumbers(clamped=True), {"whole": True, "clamped": False, "true_ends": (ONE, THREE)}),
     (

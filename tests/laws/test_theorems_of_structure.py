@@ -64,8 +64,8 @@ def of_one_attribute(answers, apart, rate, size):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_in_one_product_every_attribute_may_use_all_of_one_number(seed):
-    """Theorem 1 with a constant for each change: the best ρ, and the dense solver for each attribute, find a product that
-    every listed change of the grid allows; and no other has less. Others are found by turns, from random beginnings:
+    """Theorem 1 with a constant for each change: the best ρ, and the dense solver for each attribute, find a product
+    that every listed change of the grid allows; and no other has less. Others are found by turns from random starts:
     each factor is the best that the grid's changes allow beside the other one."""
     generator = np.random.default_rng(seed)
     sizes, presence = (2, 3), float(generator.uniform(0.6, 1.5))

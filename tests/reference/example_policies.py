@@ -26,6 +26,7 @@ TABLES = {
     "payroll": ("employees.csv", "employees", None),
     "pings": ("pings.csv.gz", None, 2_000),
     "poll": ("voters.csv", "voters", None),
+    "rescues": ("rescues.csv", None, 260),
     "school": ("pupils.csv", "pupils", None),
     "searches": ("searches.csv", None, None),
     "shelter": ("people.csv", None, None),

@@ -105,15 +105,25 @@ def _written(name: str, written: Any, folder: Path) -> PlainAttribute:
     if kind == "RangeSyntax":
         low, high = written.range
         places = [low + k * written.step for k in range(int((high - low) / written.step) + 1)]
-        return PlainAttribute(name, "", tuple(map(str, places)), tuple(places), "")
+        return _perhaps_around(name, places, written, places[-1] + written.step - places[0])
     if kind == "BinsSyntax":
-        middles = tuple((a + b) / 2 for a, b in itertools.pairwise(written.bins))
-        return PlainAttribute(name, "", tuple(map(str, middles)), middles, "")
+        middles = [(a + b) / 2 for a, b in itertools.pairwise(written.bins)]
+        return _perhaps_around(name, middles, written, written.bins[-1] - written.bins[0])
     if kind == "DatesSyntax":
         first, last = written.dates
         days = tuple(Fraction(day) for day in range(0, (last - first).days + 1, written.step))
         return PlainAttribute(name, "", tuple(map(str, days)), days, "")
     return (_points if kind == "PlacesSyntax" else _graph)(name, written, folder)
+
+
+def _perhaps_around(name: str, places: list[Fraction], written: Any, around: Fraction) -> PlainAttribute:
+    """Along a line; or where they wrap by roads from each to the next, the last one over the end of the round."""
+    plain = PlainAttribute(name, "", tuple(map(str, places)), tuple(places), "")
+    if not written.wraps:
+        return plain
+    beyond = [*places, places[0] + around]
+    roads = tuple((k, (k + 1) % len(places), beyond[k + 1] - beyond[k]) for k in range(len(places)))
+    return replace(plain, places=None, roads=roads)
 
 
 def _regions(policy: Policy, name: str) -> PlainAttribute:

@@ -102,6 +102,22 @@ GRAPH = PlainAttribute(
     roads=_EDGES,
 )
 JOINED = PlainAttribute("j", "{graph: joined.csv, length: long}", ("n0", "n1", "n2", "n3"), None, "", roads=_EDGES[:5])
+HOURS = PlainAttribute(
+    "h",
+    "{range: [0, 20], step: 4, wraps: true}",
+    ("0", "4", "8", "12", "16", "20"),
+    None,
+    "",
+    roads=tuple((k, (k + 1) % 6, Fraction(4)) for k in range(6)),
+)
+TURNS = PlainAttribute(
+    "t",
+    "{bins: [0, 1, 3, 4, 9], wraps: true}",
+    ("[0, 1)", "[1, 3)", "[3, 4)", "[4, 9]"),
+    None,
+    "",
+    roads=((0, 1, Fraction(3, 2)), (1, 2, Fraction(3, 2)), (2, 3, Fraction(3)), (3, 0, Fraction(3))),
+)
 epsilons = st.integers(1, 4000).map(lambda thousandths: Fraction(thousandths, 1000))
 
 
@@ -162,7 +178,7 @@ def perhaps_missing(draw: st.DrawFn, attribute: PlainAttribute, *, public: bool 
 def policies(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
     attributes = draw(
         st.lists(
-            st.sampled_from([WORDS, COIN, RANGE, BINS, PLACES, DATES, GRAPH, JOINED]),
+            st.sampled_from([WORDS, COIN, RANGE, BINS, PLACES, DATES, GRAPH, JOINED, HOURS, TURNS]),
             min_size=1,
             max_size=2,
             unique=True,
@@ -175,8 +191,8 @@ def policies(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
 @st.composite
 def crowded(draw: st.DrawFn) -> tuple[list[PlainAttribute], list[PlainRule]]:
     """Several bounds by distance, and perhaps others, on one attribute: where bounds undercut each other."""
-    attribute = draw(st.sampled_from([RANGE, BINS, PLACES, DATES, GRAPH, JOINED]))
-    steps = st.booleans() if attribute in (BINS, GRAPH, JOINED) else st.just(False)
+    attribute = draw(st.sampled_from([RANGE, BINS, PLACES, DATES, GRAPH, JOINED, HOURS, TURNS]))
+    steps = st.booleans() if attribute in (BINS, GRAPH, JOINED, TURNS) else st.just(False)
     attribute = draw(perhaps_missing(attribute))
     few = st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(3)])
     by_distance = st.builds(

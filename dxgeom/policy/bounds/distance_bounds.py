@@ -14,7 +14,7 @@ from dxgeom.metrics.families import LineMetric, PartitionMetric
 from dxgeom.metrics.graph import GraphMetric, graph_of_amounts
 from dxgeom.metrics.metric import Metric
 from dxgeom.numeric.rounding import product_round_down, round_down
-from dxgeom.policy.axes import Amount, Axis, Codes, Pairs, Row
+from dxgeom.policy.axes import Amount, Axis, CircleAxis, Codes, Pairs, Row
 from dxgeom.policy.bounds.bound import Bound, Stated, common_denominator, in_units
 
 
@@ -117,6 +117,8 @@ class PerDistance(Bound):
         return False
 
     def why(self, metric: Metric) -> str:
+        if isinstance(self.axis, CircleAxis):
+            return "distance grows with the shorter way round, so each value and the next say it all"
         if isinstance(metric, GraphMetric):
             pairs = f"{metric.first.size:,} pairs"
             return f"distance grows along a graph: shortest paths over the {pairs} that generate it"

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, final
 from pydantic import Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from dxgeom.policy.axes import Axis, LineAxis
+from dxgeom.policy.axes import Axis, CircleAxis, LineAxis
 from dxgeom.policy.kinds.kind import (
     AttributeKeys,
     AttributeKind,
@@ -64,6 +64,14 @@ Clamp: TypeAlias = Annotated[
     Field(description=_CLAMP),
 ]
 
+_WRAPS: Final = (
+    "true: the first value follows the last one, as with hours, weekdays, months and angles; distances are the shorter "
+    "way round."
+)
+Wraps: TypeAlias = Annotated[
+    Literal["true"] | None, WithJsonSchema({"enum": [True, "true"]}), Field(description=_WRAPS)
+]
+
 Unit: TypeAlias = Annotated[
     str | None, Field(description="What the numbers count, such as kg, for people; it has no other meaning.")
 ]
@@ -94,9 +102,27 @@ def raw_numbers(
     return raw
 
 
+_FEWEST_AROUND: Final = 3
+
+
+def wrapped(declared: Declared, wraps: Literal["true"] | None, clamp: TrueEnds | None, size: int) -> bool | None:
+    """Whether so many values wrap; None when that makes no sense, which is then noted."""
+    if wraps is None:
+        return False
+    if size < _FEWEST_AROUND:
+        message = f" wraps, and has {size} value{'s' if size > 1 else ''}: going round makes none of them nearer"
+        declared.note("DX122", message, "leave 'wraps' out, or use finer steps", at=("wraps",))
+        return None
+    if clamp is not None:
+        message = " wraps, so that no number lies beyond its ends, and 'clamp' would put such at one of them"
+        declared.note("DX122", message, "leave 'clamp' out, or 'wraps'", at=("clamp",))
+        return None
+    return True
+
+
 @final
 class RangeSyntax(AttributeKeys):
-    """``{range: [low, high], step: s, whole: true, clamp: [lowest, highest]}``."""
+    """``{range: [low, high], step: s, whole: true, clamp: [lowest, highest], wraps: true}``."""
 
     model_config = written_as("Range", "evenly spaced numbers; raw numbers are rounded down to them.")
 
@@ -104,6 +130,7 @@ class RangeSyntax(AttributeKeys):
     step: Annotated[Positive, Field(description="The distance between neighbouring numbers, above 0.")]
     whole: Whole = None
     clamp: Clamp = None
+    wraps: Wraps = None
     unit: Unit = None
 
 
@@ -132,13 +159,14 @@ class RangeKind(AttributeKind[RangeSyntax, RangeAttribute]):
             return None
         attribute = RangeAttribute(declared.name, low, high, syntax.step)
         raw = raw_numbers(declared, syntax.whole, syntax.clamp, attribute.floors, high)
-        return None if raw is None else replace(attribute, raw=raw)
+        wraps = wrapped(declared, syntax.wraps, syntax.clamp, attribute.size)
+        return None if raw is None or wraps is None else replace(attribute, raw=raw, wraps=wraps)
 
     def measured(self, attribute: RangeAttribute, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
         if length.unit not in ("step", ""):
             return misfit_of_numbers(attribute, length)
         amount = length.amount * attribute.step if length.unit else length.amount
-        return LineAxis("numbers", attribute.numbers), amount
+        return _along(attribute), amount
 
 
 _EDGES = Field(description="Every edge, the outer two included.", json_schema_extra=obeyed({"minItems": 2}))
@@ -146,7 +174,7 @@ _EDGES = Field(description="Every edge, the outer two included.", json_schema_ex
 
 @final
 class BinsSyntax(AttributeKeys):
-    """``{bins: [edges…], whole: true, clamp: [lowest, highest]}``."""
+    """``{bins: [edges…], whole: true, clamp: [lowest, highest], wraps: true}``."""
 
     model_config = written_as(
         "Bins", "intervals between increasing edges; in sums a bin counts as the middle of its numbers."
@@ -155,6 +183,7 @@ class BinsSyntax(AttributeKeys):
     bins: Annotated[tuple[Exact, ...], _EDGES]
     whole: Whole = None
     clamp: Clamp = None
+    wraps: Wraps = None
     unit: Unit = None
 
 
@@ -185,14 +214,24 @@ class BinsKind(AttributeKind[BinsSyntax, BinnedAttribute]):
                 declared.note("DX112", message, "sort the edges and remove doubles", at=("bins", place))
                 return None
         raw = raw_numbers(declared, syntax.whole, syntax.clamp, edges[:-1], edges[-1])
-        return None if raw is None else BinnedAttribute(declared.name, edges, raw)
+        wraps = wrapped(declared, syntax.wraps, syntax.clamp, len(edges) - 1)
+        return None if raw is None or wraps is None else BinnedAttribute(declared.name, edges, raw, wraps)
 
     def measured(self, attribute: BinnedAttribute, key: str, length: Length) -> tuple[Axis, Fraction] | Misfit:
         if length.unit == "step":
-            return LineAxis("steps", tuple(map(Fraction, range(attribute.size)))), length.amount
+            steps = tuple(map(Fraction, range(attribute.size)))
+            around = CircleAxis("steps around", steps, Fraction(attribute.size))
+            return around if attribute.wraps else LineAxis("steps", steps), length.amount
         if length.unit == "":
-            return LineAxis("numbers", attribute.numbers), length.amount
+            return _along(attribute), length.amount
         return misfit_of_numbers(attribute, length)
+
+
+def _along(attribute: RangeAttribute | BinnedAttribute) -> Axis:
+    """Distances of its numbers: the shorter way round where they wrap."""
+    if attribute.wraps:
+        return CircleAxis("numbers around", attribute.numbers, attribute.around)
+    return LineAxis("numbers", attribute.numbers)
 
 
 @final

@@ -33,6 +33,7 @@ CODES: Final[dict[str, str]] = {
     "DX119": "what only looks like a word that is meant: a no-break space, or typographic quotes",
     "DX120": "whole numbers or true ends that do not go with an attribute's own values",
     "DX121": "keys of a graph or of regions that do not go together",
+    "DX122": "values that wrap where going round means nothing",
     "DX126": "an attribute beside a table of records that is no column of it",
     # rules
     "DX130": "a rule selects its pairs in no way, or in more than one",

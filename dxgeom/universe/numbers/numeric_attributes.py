@@ -23,6 +23,9 @@ from dxgeom.universe.wording import shown
 FINEST: Final = 2**50
 """Neighbouring numbers of one attribute differ by more than this fraction of the largest, or float64 merges them."""
 
+_ROUNDS: Final = (7, 12, 24, 60, 360)
+"""Rounds that people know: weekdays, months, hours, minutes, degrees."""
+
 
 def _as_meant(found: str) -> str:
     """Which number a cell means that writes it in another way."""
@@ -33,10 +36,17 @@ def _as_meant(found: str) -> str:
 class NumericAttribute(Attribute):
     """Cells that lie side by side on a line: a raw number from the lowest to the highest belongs to one of them.
 
-    ``raw``: which other numbers are taken, and whether they are whole.
+    ``raw``: which other numbers are taken, and whether they are whole; ``wraps``: whether the first cell follows the
+    last one, as hours of a day do.
     """
 
     raw: RawNumbers
+    wraps: bool
+
+    @property
+    def around(self) -> Fraction:
+        """From the lowest number through all cells to the end of the last one: the round of values that wrap."""
+        return self.ends[1] - self.ends[0]
 
     @property
     @abstractmethod
@@ -91,7 +101,7 @@ class NumericAttribute(Attribute):
 
     @property
     def beyond_labels(self) -> Sequence[Any]:
-        return self.raw.digest
+        return (*self.raw.digest, *(("wraps",) if self.wraps else ()))
 
 
 @final
@@ -104,6 +114,11 @@ class RangeAttribute(NumericAttribute):
     high: Fraction
     step: Fraction
     raw: RawNumbers = AS_THEY_ARE
+    wraps: bool = False
+
+    @property
+    def around(self) -> Fraction:
+        return self.step * self.size
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -135,7 +150,7 @@ class RangeAttribute(NumericAttribute):
     def beyond_labels(self) -> Sequence[Any]:
         # Where a step reaches the upper end, the last label tells it.
         top = () if self.numbers[-1] == self.high else (plain(self.high),)
-        return (*top, *self.raw.digest)
+        return (*top, *super().beyond_labels)
 
     @property
     def floors(self) -> tuple[Fraction, ...]:
@@ -144,7 +159,13 @@ class RangeAttribute(NumericAttribute):
     @property
     def doubts(self) -> tuple[str, ...]:
         rest = (self.high - self.low) % self.step
-        if not rest:
+        if self.wraps and not rest and self.low == 0 and self.high in _ROUNDS:
+            name, high = shown(self.name), plain(self.high)
+            return (
+                f"{name} wraps, and its values 0 and {high} are two: a round of it is {plain(self.around)}; where "
+                f"{high} is 0 again, end the range before it",
+            )
+        if self.wraps or not rest:
             return ()
         last, high = plain(self.high - rest), plain(self.high)
         return (
@@ -162,6 +183,7 @@ class BinnedAttribute(NumericAttribute):
     name: str
     edges: tuple[Fraction, ...]
     raw: RawNumbers = AS_THEY_ARE
+    wraps: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:

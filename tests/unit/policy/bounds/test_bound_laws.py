@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dxgeom.policy.axes import LineAxis, PathAxis, PlacesAxis
+from dxgeom.policy.axes import CircleAxis, LineAxis, PathAxis, PlacesAxis
 from dxgeom.policy.bounds.bound import Bound, Constant
 from dxgeom.policy.bounds.distance_bounds import Edges, Partition, PerDistance, Threshold
 from dxgeom.policy.bounds.joint_bounds import JointConstant, LargestChange
@@ -26,6 +26,9 @@ AXES = [
     LineAxis("numbers", POSITIONS),
     LineAxis("steps", tuple(map(Fraction, range(SIZE)))),
     LineAxis("numbers", tuple(Fraction(10**20 * k + 1, 3) for k in range(SIZE))),
+    CircleAxis("numbers around", POSITIONS, Fraction(4)),
+    CircleAxis("steps around", tuple(map(Fraction, range(SIZE))), Fraction(SIZE)),
+    CircleAxis("numbers around", tuple(Fraction(10**20 * k + 1, 3) for k in range(SIZE)), Fraction(10**21)),
     PlacesAxis("great circle", PLACES),
     PlacesAxis("plane", PLACES),
     PathAxis("hops", SIZE, ROADS[0], ROADS[1], np.ones(5, dtype=np.int64)),

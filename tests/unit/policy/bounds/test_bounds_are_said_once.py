@@ -44,7 +44,16 @@ def asked(tree: ast.Module) -> Iterator[str]:
 
 
 def test_the_kinds_are_found():
-    assert {"Constant", "PerDistance", "Threshold", "Edges", "LargestChange", "LineAxis", "PathAxis"} <= kinds()
+    assert {
+        "Constant",
+        "PerDistance",
+        "Threshold",
+        "Edges",
+        "LargestChange",
+        "LineAxis",
+        "CircleAxis",
+        "PathAxis",
+    } <= kinds()
 
 
 def test_nobody_else_asks_which_kind_a_bound_or_an_axis_is():
