@@ -19,6 +19,8 @@ from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.mechanisms.parts.table_mechanism import NoisyTables, TableMechanism
 from dxgeom.numeric.columns import Columns, plain_columns
+from dxgeom.planner.amounts import require_records
+from dxgeom.planner.answers.cells import CellTable, joined, rows_of
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import CellTable, joined, rows_of
 from dxgeom.planner.public_numbers import EXACT, sentences_of_tables
@@ -288,6 +290,23 @@ class BoxAnswers(AnswersInParts[BoxQueries, tuple[float, ...]]):
             "high": values + widths,
             "rmse": self.rmse[chosen],
         }
+
+    def histogram(self, records: int | None = None) -> NDArray[np.float64]:
+        """Over the attributes that boxes restrict: the evenest table with these counts, whose sums answer other boxes.
+
+        Definition: :func:`dxgeom.planner.estimates.box_model.even_histogram`. Of boxes along a grid what a cell of the
+        grid counts is spread over it evenly. Any sum of boxes has the bias of none; another is off by how uneven
+        records are inside the boxes at its ends, beside noise, so it has no bar. Cells may be negative: cut off they
+        would no longer add up to nearly nothing where nobody is.
+        Args: ``records``: their number, where everybody knows it; left out, what was stated.
+        Raises: TooLarge; WrongArgument.
+        """
+        from dxgeom.planner.estimates.box_model import BoxSums, even_histogram  # and a solver with it
+
+        require_records(records)
+        number = self.records if records is None else records
+        sums = BoxSums(tuple(self.queries.sizes), self.queries.lower, self.queries.upper)
+        return even_histogram(sums, self.values, self.rmse, None if number is None else float(number))
 
     def estimated(self, plan_fingerprint: str, wish: EstimateWish) -> BoxEstimate:
         from dxgeom.planner.estimates.tables import estimate_of_boxes  # and a solver with it

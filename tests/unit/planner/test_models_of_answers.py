@@ -15,7 +15,7 @@ import scipy.optimize  # noqa: F401 (loaded before a test is timed)
 
 import dxgeom as dx
 from dxgeom.errors import TooLarge, UnsupportedCombination, WrongArgument
-from dxgeom.planner.estimates.box_model import BoxSums, histogram_of_boxes, require_box_model
+from dxgeom.planner.estimates.box_model import BoxSums, even_histogram, histogram_of_boxes, require_box_model
 from dxgeom.planner.estimates.projection import order_of_boxes, rising
 
 WORDS = {"a": ["1", "2", "3", "4"], "b": ["1", "2", "3"], "c": ["1", "2"]}
@@ -141,6 +141,49 @@ def test_a_model_of_boxes_is_where_its_objective_is_least(total):
     off = (values - sums.of(found)) / (0.3 * errors)
     nats = np.log(found) - sums.spread(off)
     assert np.ptp(nats) < 1e-2
+
+
+@pytest.mark.parametrize("total", [None, 60.0])
+@pytest.mark.parametrize("shape", [(9,), (4, 5)])
+def test_the_evenest_table_is_that_of_the_pseudoinverse(shape, total):
+    """Least squares with a row that holds the total, solved all at once, box by box."""
+    generator = np.random.default_rng(3)
+    lower = generator.integers(0, shape, (6, len(shape)))
+    upper = lower + 1 + generator.integers(0, np.array(shape) - lower)
+    values, errors, cells = generator.normal(10, 5, 6), generator.uniform(0.5, 2, 6), math.prod(shape)
+    masks = np.zeros((6, *shape))
+    for mask, low, high in zip(masks, lower, upper, strict=True):
+        mask[tuple(map(slice, low, high))] = 1
+    rows, even = masks.reshape(6, -1) / errors[:, None], 0.0 if total is None else total / cells
+    if total is not None:
+        rows = rows - rows.mean(axis=1, keepdims=True)
+    by_hand = even + np.linalg.pinv(rows) @ (values / errors - masks.reshape(6, -1) @ np.full(cells, even) / errors)
+    found = even_histogram(BoxSums(shape, lower, upper), values, errors, total)
+    assert found.ravel() == pytest.approx(by_hand, abs=1e-6)
+    assert total is None or found.sum() == pytest.approx(60)
+
+
+def test_a_box_without_an_error_is_met():
+    sums = BoxSums((4,), np.array([[0], [0], [2]]), np.array([[4], [2], [4]]))
+    found = even_histogram(sums, np.array([10.0, 9.0, 5.0]), np.array([0.0, 1.0, 1.0]), None)
+    assert found == pytest.approx([3.5, 3.5, 1.5, 1.5], abs=1e-5)
+
+
+def test_a_grid_is_spread_evenly_and_its_boxes_keep_their_counts():
+    policy = policy_of(
+        {"change": "a", "epsilon": "0.5"}, {"change": "b", "epsilon": "0.5"}, attributes={k: WORDS[k] for k in "ab"}
+    )
+    boxes = [{"a": (low, low + 2), "b": (one, one + 1)} for low in (0, 2) for one in range(3)]
+    boxes += [{"a": (low, low + 2), "b": (0, 3)} for low in (0, 2)]
+    answer = dx.plan(policy.compile(), dx.universe.BoxQueries.of(policy.universe, boxes)).rehearse(spend=1).answer
+    found = answer.histogram(1000)
+    assert found[0] == pytest.approx(found[1])
+    assert found.sum() == pytest.approx(1000)
+    assert found[0:2].sum() - found[2:4].sum() == pytest.approx(answer.values[6] - answer.values[7], abs=1e-3)
+    free = answer.histogram()
+    assert [free[0:2, one].sum() for one in range(3)] == pytest.approx(answer.values[:3].tolist(), abs=1e-3)
+    with pytest.raises(WrongArgument):
+        answer.histogram(-1)
 
 
 @pytest.mark.long
