@@ -29,7 +29,7 @@ from dxgeom.policy.bounds.joint_bounds import JointBound, JointConstant, Largest
 from dxgeom.policy.bounds.value_bounds import AmongPresent, ByIndividual, ByValue, MissingValue
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.dates import DateAttribute
-from dxgeom.universe.numbers.numeric_attributes import numbers_of
+from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, numbers_of
 from dxgeom.universe.periods import PeriodAttribute
 from dxgeom.universe.places import GraphAttribute, PointsAttribute
 from dxgeom.universe.universe import Universe
@@ -277,6 +277,11 @@ class StatedBounds:
         if axis == "hops" or axis == "paths":
             length = self._paths(axis, a).get(b, INFINITE)
             return length, length
+        if axis.endswith("around"):
+            numbers, over = self._around(axis == "steps around")
+            way = abs(numbers[a] - numbers[b])
+            way = min(way, numbers[-1] - numbers[0] + over - way)
+            return way, way
         if axis == "steps":
             return Fraction(abs(a - b)), Fraction(abs(a - b))
         if isinstance(self.there, PointsAttribute):
@@ -308,6 +313,8 @@ class StatedBounds:
     def _extent(self, axis: str) -> Fraction:
         if isinstance(self.there, GraphAttribute):
             return Fraction(0)  # nothing is subtracted along paths
+        if axis.endswith("around"):
+            return Fraction(0)  # nor around circles
         if axis == "steps":
             return Fraction(self.there.size)
         if isinstance(self.there, PointsAttribute):
@@ -315,6 +322,15 @@ class StatedBounds:
                 return 7 * _EARTH_RADIUS_KM
             return 4 * max(abs(number) for place in self._places for number in place)
         return 2 * max(map(abs, self._numbers))
+
+    def _around(self, steps: bool) -> tuple[Sequence[Fraction], Fraction]:
+        """Where the values that wrap stand, and the way from the last one to the first."""
+        own = self.there
+        if steps:
+            return [Fraction(code) for code in range(own.size)], Fraction(1)
+        if isinstance(own, BinnedAttribute):
+            return self._numbers, own.edges[-1] - self._numbers[-1] + self._numbers[0] - own.edges[0]
+        return self._numbers, self._numbers[1] - self._numbers[0]
 
     @cached_property
     def _numbers(self) -> tuple[Fraction, ...]:

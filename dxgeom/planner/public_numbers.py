@@ -27,7 +27,7 @@ ROUNDED: Final = "public, of rounded values"
 """and of one that is a sum of values that each stand for many numbers, so that its bar is not 0."""
 ALL_PUBLIC: Final = (
     "all of it is public, and costs nothing: take it from the policy's numbers; a release of nothing else is refused, "
-    "and beside other tasks it has no share of the spend"
+    "and beside other tasks it has no share of the budget"
 )
 NOT_COMPARED: Final = (
     "public numbers are the policy's and never compared with the data: where they are wrong, answers are, beyond their "
