@@ -47,7 +47,7 @@ test-extras: .venv-peers/ready
 
 # What needs servers or a browser: PostgreSQL, Java and Chromium from the system's packages; a test that cannot run is a
 # failure here, too.
-SERVICES ?= postgres,spark,browser,notebook
+SERVICES ?= postgres,spark,browser,notebook,jupyterlab
 test-services: .venv-services/ready
 	OMP_NUM_THREADS=1 DXGEOM_MUST_RUN=$(SERVICES) .venv-services/bin/python -m pytest -n 2 --dist loadgroup -m service
 

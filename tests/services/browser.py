@@ -38,10 +38,10 @@ class Browser:
         """Show a file; what was said of earlier pages is forgotten."""
         self.visit(page.as_uri(), dark=dark, width=width)
 
-    def visit(self, address: str, *, dark: bool = False, width: int = 1000) -> None:
+    def visit(self, address: str, *, dark: bool = False, width: int = 1000, height: int = 900) -> None:
         """Show what is at an address; what was said of earlier pages is forgotten."""
         self._tell("Emulation.setEmulatedMedia", features=_feature(dark))
-        self._tell("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self._tell("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.messages()
         self.requests()
         self.driver.get(address)

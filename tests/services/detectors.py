@@ -27,11 +27,11 @@ for (const picture of document.querySelectorAll('svg.scene')) {
     if (wide > 1 && high > 5) found.push('over each other: ' + texts[i][0] + ' | ' + texts[j][0]);
   }
 }
-const blocks = 'h1, h2, h3, p, dt, dd, th, td, .badge, .gauge, figcaption';
-for (const one of document.querySelectorAll(blocks))
+const blocks = ':is(h1, h2, h3, p, dt, dd, th, td, .badge, .gauge, figcaption)';
+for (const one of document.querySelectorAll('.dxgeom ' + blocks))
   if (one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== 'inline' && one.clientWidth)
     found.push('cut: ' + one.textContent);
-for (const one of document.querySelectorAll('.scroll'))
+for (const one of document.querySelectorAll('.dxgeom .scroll'))
   if (one.scrollWidth > one.clientWidth + 1) found.push('cut table: ' + one.getAttribute('aria-label'));
 const heads = [...document.querySelectorAll('.dxgeom h1, .dxgeom h2, .dxgeom h3, .dxgeom p, .dxgeom dt, .dxgeom dd')];
 const boxes = heads.filter(one => one.offsetHeight).map(one => [one, one.getBoundingClientRect()]);
@@ -57,14 +57,17 @@ const over = (top, share, below) => {
   const [one, other] = [number(top), number(below)];
   return 'rgb(' + [0, 1, 2].map(k => share * one[k] + (1 - share) * other[k]).join(',') + ')';
 };
-const painted = getComputedStyle(document.body).backgroundColor;
-const ground = painted === 'rgba(0, 0, 0, 0)' ? 'rgb(255, 255, 255)' : painted;
+const ground = one => {
+  if (!one) return 'rgb(255, 255, 255)';
+  const painted = getComputedStyle(one).backgroundColor;
+  return painted === 'rgba(0, 0, 0, 0)' ? ground(one.parentElement) : painted;
+};
 for (const picture of document.querySelectorAll('svg.scene')) {
   if (!picture.getBoundingClientRect().width) continue;
   const areas = [...picture.querySelectorAll('path.area')];
   for (const text of picture.querySelectorAll('text')) {
     const box = text.getBoundingClientRect();
-    let below = ground;
+    let below = ground(picture);
     for (const area of areas) {
       const style = getComputedStyle(area), place = area.getBoundingClientRect();
       const x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2;
@@ -76,9 +79,16 @@ for (const picture of document.querySelectorAll('svg.scene')) {
     if (contrast < 4.5) found.push(text.textContent + ': ' + contrast.toFixed(2));
   }
 }
+for (const one of document.querySelectorAll('.dxgeom *:not(svg, svg *, style)')) {
+  const words = [...one.childNodes].filter(each => each.nodeType === 3).map(each => each.textContent.trim()).join('');
+  if (!words || !one.getBoundingClientRect().width) continue;
+  const [text, below] = [light(getComputedStyle(one).color), light(ground(one))];
+  const contrast = (Math.max(text, below) + 0.05) / (Math.min(text, below) + 0.05);
+  if (contrast < 4.5) found.push(words + ': ' + contrast.toFixed(2));
+}
 return found;
 """
-"""Words of pictures on what lies below their middle; at least 4.5 to 1."""
+"""Words on what lies below them, and those of pictures on what lies below their middle; at least 4.5 to 1."""
 
 
 DEAD = (

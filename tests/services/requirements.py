@@ -45,4 +45,16 @@ def _notebook() -> str | None:
     return None
 
 
-_MISSING = {"postgres": _postgres, "spark": _spark, "browser": _browser, "notebook": _notebook}
+def _jupyterlab() -> str | None:
+    if find_spec("jupyterlab") is None:
+        return "JupyterLab is not installed; make test-services installs it"
+    return _browser()
+
+
+_MISSING = {
+    "postgres": _postgres,
+    "spark": _spark,
+    "browser": _browser,
+    "notebook": _notebook,
+    "jupyterlab": _jupyterlab,
+}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,29 +114,3 @@ def test_what_notebooks_show_is_sound(browser, tmp_path):
     assert browser.messages() == []
     assert browser.ask("return getComputedStyle(document.querySelector('.dxgeom')).color") == "rgb(27, 37, 48)"
     assert browser.ask(LAYOUT) == []
-
-
-JUPYTER = Path(sys.prefix) / "share" / "jupyter" / "nbconvert" / "templates" / "lab" / "static"
-OF_LAB = (
-    "const of = one => { const look = getComputedStyle(one); const side = look.textAlign.replace('start', 'left'); "
-    "return [look.fontSize, look.lineHeight, side, "
-    "look.verticalAlign, look.marginTop, look.paddingTop, look.tableLayout].join(' '); }; "
-    "return [...document.querySelectorAll('.dxgeom h1, .dxgeom h2, .dxgeom h3, .dxgeom p, .dxgeom dt, .dxgeom dd, "
-    ".dxgeom table, .dxgeom th, .dxgeom td')].map(of)"
-)
-
-
-def test_what_notebooks_show_looks_the_same_below_the_style_of_jupyterlab(browser, tmp_path):
-    policy = dx.load_policy(POLICIES / "clinic" / "policy.yaml")
-    plan = dx.plan(policy.compile(), dx.load_queries(POLICIES / "clinic" / "queries.yaml", policy))
-    shown = "".join(f"{one.in_full().fragment()}{one._repr_html_()}" for one in (policy, plan))
-    style = "".join((JUPYTER / name).read_text(encoding="utf-8") for name in ("index.css", "theme-light.css"))
-    looks = []
-    for host, classes in (("", ""), (style, "jp-RenderedHTMLCommon jp-RenderedHTML jp-OutputArea-output")):
-        page = tmp_path / "cell.html"
-        head = f"<!DOCTYPE html><html lang='en'><title>cell</title><meta charset='utf-8'><style>{host}</style>"
-        page.write_text(f"{head}<body><div class='{classes}'>{shown}</div></body></html>", encoding="utf-8")
-        browser.open(page)
-        assert browser.ask(LAYOUT) == []
-        looks.append(browser.ask(OF_LAB))
-    assert looks[0] == looks[1]
