@@ -18,19 +18,17 @@ from flint import arb, ctx
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, Ellipsoid, PowerBall
 from dxgeom.noise.composed import CartesianProductNoise, LinearImageNoise, ProductNoise
-from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.jump_shifts import JumpShifts
 from dxgeom.noise.jumps import GaussianWithJumps
-from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import CutNoise, RejectionNoise, box_around
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.noise.rounding import IdealDraws, exponentials, legible
 from dxgeom.noise.toeplitz import ToeplitzNormals
-from dxgeom.noise.triangular import TriangularNormals
+from dxgeom.noise.triangular import DifferencedNormals, KroneckerNormals, TriangularNormals
 from dxgeom.numeric.randomness import Randomness, SystemRandomness
 
 PER_BATCH = 100_000

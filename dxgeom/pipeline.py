@@ -14,10 +14,10 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.kind import kind_of
 from dxgeom.planner.objectives.objective import ObjectiveName
-from dxgeom.planner.options import AUTO
 from dxgeom.planner.release import LEFT_OUT, Once, Release
 from dxgeom.planner.releases.answer_once import require_words
 from dxgeom.planner.releases.paying import check_allotment
+from dxgeom.planner.wish import AUTO
 from dxgeom.policy.policy import Policy, load_policy
 from dxgeom.queries.queries_file import Asked, load_queries
 

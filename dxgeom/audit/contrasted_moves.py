@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dxgeom.audit.counted_blocks import NoisyBlock, Weighed
 from dxgeom.audit.moves import Moves
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.noise.triangular import KroneckerNormals
 from dxgeom.numeric.arrays import kinds_of_rows
 
 _PRECISION: Final = 256

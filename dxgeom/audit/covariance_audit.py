@@ -29,10 +29,9 @@ from dxgeom.mechanisms.parts.tables import MarginalQuestion
 from dxgeom.metrics.changes import ListedChanges
 from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.noise.composed import ProductNoise
-from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.jumps import GaussianWithJumps, rates_of_reaches
-from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.noise.triangular import DifferencedNormals, KroneckerNormals
 from dxgeom.planner.plan import Plan
 
 _PRECISION: Final = 256

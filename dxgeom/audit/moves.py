@@ -31,12 +31,10 @@ from dxgeom.metrics.combinations import CapMetric, GroupedMetric, PresenceMetric
 from dxgeom.metrics.families import DiscreteMetric
 from dxgeom.metrics.metric import Metric, PairBlock
 from dxgeom.metrics.over_periods import OverPeriods
-from dxgeom.noise.differenced import DifferencedNormals
-from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.noise.toeplitz import ONE, ToeplitzNormals
-from dxgeom.noise.triangular import TriangularNormals
+from dxgeom.noise.triangular import DifferencedNormals, KroneckerNormals, TriangularNormals
 from dxgeom.numeric.exact_numbers import at_most_one, value_rounded_up
 from dxgeom.numeric.rounding import round_down, round_up
 

@@ -66,9 +66,8 @@ from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.in_categories import CategoryNormals
-from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.toeplitz import ToeplitzNormals
-from dxgeom.noise.triangular import TriangularNormals
+from dxgeom.noise.triangular import KroneckerNormals, TriangularNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.plan import Plan
 

@@ -20,7 +20,7 @@ from dxgeom.audit.counted_blocks import InClasses, InTotals, NoisyBlock
 from dxgeom.audit.moves import MOST_TOTALS, NEAR, PRECISION, VECTORS_AT_ONCE, Moves, OfTriangle
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.noise.in_categories import CategoryNormals
-from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.noise.triangular import KroneckerNormals
 from dxgeom.numeric.rounding import round_down
 
 _EXACT: Final = 2.0**53

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dxgeom.ledger.entry import Entry
     from dxgeom.ledger.history import History
     from dxgeom.ledger.ledger import Ledger
-    from dxgeom.metrics.data_set import DataSet
+    from dxgeom.metrics.metric import DataSet
 
 
 LedgerFile: TypeAlias = Annotated[str, typer.Argument(help="The ledger.", metavar="LEDGER")]

@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
-    from dxgeom.metrics.data_set import DataSet
+    from dxgeom.metrics.metric import DataSet
 
 
 class Format(StrEnum):
@@ -74,7 +74,7 @@ def data_set_of(text: str) -> DataSet:
 
     Raises: typer.BadParameter.
     """
-    from dxgeom.metrics.data_set import DataSet
+    from dxgeom.metrics.metric import DataSet
 
     name, slash, edition = text.partition("/")
     if not name or (slash and not edition):
@@ -127,7 +127,7 @@ def mechanism_of(text: str) -> str:
     Raises: typer.BadParameter.
     """
     leave_unloaded()  # options are read before a command begins, and names of noise load SciPy
-    from dxgeom.planner.options import AUTO
+    from dxgeom.planner.wish import AUTO
 
     if text == AUTO:
         return text

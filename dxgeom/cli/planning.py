@@ -17,7 +17,7 @@ from dxgeom.cli.terminal import print_error, print_warnings
 from dxgeom.errors import UnsupportedCombination
 
 if TYPE_CHECKING:
-    from dxgeom.metrics.data_set import DataSet
+    from dxgeom.metrics.metric import DataSet
     from dxgeom.metrics.verification import VerifiedMetric
     from dxgeom.plan_files.kept_plans import KeptPlan
     from dxgeom.planner.plan import Plan

@@ -228,7 +228,7 @@ def _read_before(later: bool, count_column: str | None, quiet_data: bool) -> _Re
 def _require_there(data: Any, read: _Read) -> None:
     """Raises: DataError for a table that is not there, before its policy is looked at."""
     from dxgeom.engines.opening import engine_of
-    from dxgeom.universe.reading.form import PLAIN
+    from dxgeom.universe.reading.reading import PLAIN
 
     if read is not None and isinstance(data, Path) and not data.exists():
         engine_of(str(data)).look_up(str(data), PLAIN)

@@ -281,7 +281,7 @@ def print_answer_table(
 
 
 def _print_csv(released: Release[Any], bars: Bars, estimate: Estimate | None) -> None:
-    from dxgeom.numeric.columns import plain_columns
+    from dxgeom.numeric.arrays import plain_columns
 
     for number, batch in enumerate(_batches(released, bars, estimate)):
         table = plain_columns(_marked_rows(released, batch))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dxgeom.engines.cells import is_text
 from dxgeom.engines.watching import plain_errors
 from dxgeom.errors import DataError, MissingExtra, TooLarge, UnsupportedCombination
-from dxgeom.numeric.columns import Columns, plain_columns
+from dxgeom.numeric.arrays import Columns, plain_columns
 
 
 def arrow_table(columns: Columns, *, words_in_full: bool = True, about: str = "") -> Any:

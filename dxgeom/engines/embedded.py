@@ -49,7 +49,7 @@ from dxgeom.engines.source import (
 from dxgeom.engines.watching import Extent, Watch, of_other_width, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
-from dxgeom.universe.reading.form import PLAIN, FileForm
+from dxgeom.universe.reading.reading import PLAIN, FileForm
 from dxgeom.universe.reading.written import Ignored
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import nearest

@@ -23,7 +23,7 @@ from dxgeom.errors import DataError
 from dxgeom.numeric.arrays import LARGEST, exact_sum
 from dxgeom.universe.attributes import OUTSIDE, Attribute
 from dxgeom.universe.people.people import Components, ShareCounter
-from dxgeom.universe.reading.form import PLAIN
+from dxgeom.universe.reading.reading import PLAIN
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import cell_text, is_nan
 

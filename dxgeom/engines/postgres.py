@@ -31,7 +31,7 @@ from dxgeom.engines.source import (
 from dxgeom.engines.watching import Extent, Unreachable, WrongAddress, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
-from dxgeom.universe.reading.form import FileForm
+from dxgeom.universe.reading.reading import FileForm
 from dxgeom.universe.universe import Universe
 
 _MOMENT: Final = pa.timestamp("us")

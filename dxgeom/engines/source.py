@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from dxgeom.engines.watching import Extent, Watch
 from dxgeom.errors import DataError
-from dxgeom.universe.reading.form import PLAIN, FileForm
+from dxgeom.universe.reading.reading import PLAIN, FileForm
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import nearest
 

@@ -29,7 +29,7 @@ from dxgeom.engines.source import (
 from dxgeom.engines.watching import Extent, plain_errors
 from dxgeom.errors import DataError
 from dxgeom.numeric.optional_library import optional_library
-from dxgeom.universe.reading.form import FileForm
+from dxgeom.universe.reading.reading import FileForm
 from dxgeom.universe.universe import Universe
 
 

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import array_of, described
 from dxgeom.errors import CertificateRefused, NotANormBall, WrongArgument
-from dxgeom.geometry.body import ConvexBody, Rows, dot, reciprocals
+from dxgeom.geometry.body import ConvexBody, RowNorm, Rows, dot, reciprocals
 from dxgeom.geometry.fan import Fan, certify_fan, corner_points, pulled_triangulation, rounded_planes
-from dxgeom.geometry.gauge import RowNorm
 from dxgeom.geometry.polytope import SymmetricPolytope, hull_of_points
 from dxgeom.numeric.exact_numbers import ExactNumber, rational, rational_matrix
 from dxgeom.numeric.qhull import HullLimits, float_hull

@@ -13,9 +13,8 @@ from flint import fmpq, fmpq_mat
 from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.geometry.body import ConvexBody, Rows
+from dxgeom.geometry.body import ConvexBody, RowNorm, Rows
 from dxgeom.geometry.fan import Fan, certify_fan, extreme_points, largest_gauge, pulled_triangulation, rounded_planes
-from dxgeom.geometry.gauge import RowNorm
 from dxgeom.numeric.exact_numbers import ExactNumber, rational
 from dxgeom.numeric.qhull import HullLimits, float_hull
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF

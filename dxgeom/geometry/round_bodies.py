@@ -20,18 +20,22 @@ from dxgeom.errors import NotANormBall
 from dxgeom.geometry.body import (
     DEGREES,
     ConvexBody,
+    Gauge,
+    LargestGauge,
     Powers,
+    RowNorm,
     Rows,
+    SumGauge,
     combined,
     diagonal,
     every_sign,
     image_of,
     on_the_axes,
+    power_norm,
     rationals,
     reciprocals,
     side_by_side,
 )
-from dxgeom.geometry.gauge import Gauge, LargestGauge, RowNorm, SumGauge, power_norm
 from dxgeom.geometry.inverse import Enclosure, inverse_enclosure
 from dxgeom.numeric.arrays import block_diagonal, block_slices
 from dxgeom.numeric.exact_numbers import ExactNumber, largest, power, rational_matrix, solve_rationally, total

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from dxgeom.planner.comparing.comparison import CandidateComparison
     from dxgeom.planner.estimates.estimate import EstimateWish
     from dxgeom.planner.measures import MeasureComparison
-    from dxgeom.planner.objectives.objective import Objective, UnitError
-    from dxgeom.planner.objectives.usefulness import UselessAnswer
+    from dxgeom.planner.objectives.objective import Objective, UnitError, UselessAnswer
     from dxgeom.planner.overview import PlanOverview
     from dxgeom.planner.plan import Plan
 
@@ -43,8 +42,8 @@ class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
     def part(self, question: LinearQueries, how: Planning) -> Plan:
         from dxgeom.planner.candidates import require_known  # slow to load, as all that plans is
         from dxgeom.planner.choose import by_cost
-        from dxgeom.planner.options import BOX_NOISE, NAMED_FAMILIES
         from dxgeom.planner.tasks.families import FAMILIES
+        from dxgeom.planner.wish import BOX_NOISE, NAMED_FAMILIES
         from dxgeom.universe.workloads.spans import boxes_of
 
         wish = how.wish
@@ -114,7 +113,7 @@ class LinearQueriesKind(QuestionKind[LinearQueries], PlanKind):
         return self.known(plan, Fraction(1), None).rounding
 
     def useless_answers(self, plan: Plan, spend: Fraction, records: int | None) -> tuple[UselessAnswer, ...]:
-        from dxgeom.planner.objectives.usefulness import useless_answers
+        from dxgeom.planner.objectives.objective import useless_answers
 
         number = plan.queries.records if records is None else records
         return useless_answers(plan.queries, plan.mechanism, spend, number)

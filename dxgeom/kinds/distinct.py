@@ -15,7 +15,7 @@ from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.query_kind import SEVERAL_WORDS, Where, condition_words
 from dxgeom.queries.tasks.task_kind import STRICT, TaskKind, TaskReader, TaskSyntax
 from dxgeom.universe.queries import LinearQueries
-from dxgeom.universe.reading.optional import MISSING
+from dxgeom.universe.reading.reading import MISSING
 from dxgeom.universe.tasks.questions import DistinctTask
 from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.groups import Groups

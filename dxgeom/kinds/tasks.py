@@ -56,8 +56,8 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
         that cannot be answered."""
         from dxgeom.mechanisms.contract.composition import in_sequence  # slow to load, as all that plans is
         from dxgeom.planner.amounts import agreed_records
-        from dxgeom.planner.options import NAMED_FAMILIES
         from dxgeom.planner.plan import Plan
+        from dxgeom.planner.wish import NAMED_FAMILIES
 
         metric, wish = how.metric, how.wish
         if wish.mechanism in NAMED_FAMILIES:

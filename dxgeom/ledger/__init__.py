@@ -17,6 +17,6 @@ if TYPE_CHECKING:
     )
     from dxgeom.ledger.ledger import Ledger as Ledger
     from dxgeom.ledger.history import move_ledger as move_ledger
-    from dxgeom.metrics.data_set import DataSet as DataSet
+    from dxgeom.metrics.metric import DataSet as DataSet
 
 __getattr__, __dir__, __all__ = doors_of(__name__, __file__)

@@ -12,7 +12,7 @@ from dxgeom.ledger.chances import Chances
 from dxgeom.ledger.entry import Account, Accounts, Entry, altered, exact, unusable
 from dxgeom.ledger.tables import BESIDE, DISJOINT, INSIDE, SHARED, Field, Record, Table, commitment_of, seal_of
 from dxgeom.ledger.windows import InstalmentStep, Window
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 from dxgeom.privacy.measures import CONCENTRATED, PURE, PrivacyMeasure, privacy_measure_of
 
 ALL: Final = 0

@@ -27,7 +27,7 @@ from dxgeom.ledger.tables import (
     Record,
     Table,
 )
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 from dxgeom.privacy.measures import CONCENTRATED, PrivacyMeasure, privacy_measure_of
 from dxgeom.universe.columns import plain
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from dxgeom.errors import LedgerBusy, LedgerError
-from dxgeom.metrics.data_set import UNNAMED, DataSet
+from dxgeom.metrics.metric import UNNAMED, DataSet
 from dxgeom.privacy.measures import PURE, Privacy
 from dxgeom.universe.columns import plain
 from dxgeom.universe.labels import PolicyLabels

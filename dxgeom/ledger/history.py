@@ -25,7 +25,7 @@ from dxgeom.ledger.windows import Window
 from dxgeom.privacy.measures import PURE, PrivacyMeasure, privacy_measure_of
 
 if TYPE_CHECKING:
-    from dxgeom.metrics.data_set import DataSet
+    from dxgeom.metrics.metric import DataSet
 
 
 @final

@@ -38,7 +38,7 @@ from dxgeom.ledger.history import Found, check_same, entry_of, history_of
 from dxgeom.ledger.stores import store_at
 from dxgeom.ledger.tables import INSTALMENTS, Field, Record, Table, commitment_of
 from dxgeom.ledger.windows import OPEN, InstalmentStep, Window
-from dxgeom.metrics.data_set import UNNAMED, DataSet
+from dxgeom.metrics.metric import UNNAMED, DataSet
 from dxgeom.old_names import OldName, old_keyword
 from dxgeom.privacy.measures import PURE, Privacy
 

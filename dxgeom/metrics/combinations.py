@@ -19,8 +19,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxgeom.metrics.families import DiscreteMetric, LineMetric, pairs_along_axes
-from dxgeom.metrics.largest_changes import refuse_pairs
+from dxgeom.metrics.families import DiscreteMetric, LineMetric, pairs_along_axes, refuse_pairs
 from dxgeom.metrics.metric import (
     PAIRS_PER_BLOCK,
     Metric,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import TooLarge, UnboundedLoss
 from dxgeom.metrics.combinations import PresenceMetric
-from dxgeom.metrics.families import DiscreteMetric
+from dxgeom.metrics.families import DiscreteMetric, refuse_pairs
 from dxgeom.metrics.generating_pairs import (
     PairClasses,
     are_many,
@@ -23,7 +23,6 @@ from dxgeom.metrics.generating_pairs import (
     presence_of,
     refuse_cells,
 )
-from dxgeom.metrics.largest_changes import refuse_pairs
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.numeric.arrays import distinct_rows, first_of_each_kind, kinds_of_rows, least_by_row

@@ -29,11 +29,13 @@ from dxgeom.metrics.families import (
     PartitionMetric,
     StarMetric,
     axis_labels,
+    cells_moving_together,
+    nearest_of_classes,
     pairs_of_classes,
     pairs_within_sets,
+    refuse_pairs,
 )
 from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.largest_changes import cells_moving_together, nearest_of_classes, refuse_pairs
 from dxgeom.metrics.metric import NO_PAIRS, PAIRS_PER_BLOCK, Metric, PairBlock, all_pairs
 from dxgeom.metrics.near_places import few_kinds, nearest_of_kinds
 from dxgeom.metrics.points import PointsMetric

@@ -30,14 +30,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dxgeom.arguments import NUMBER, array_of, require
 from dxgeom.errors import TooLarge, UnsupportedCombination
-from dxgeom.metrics.axis_reductions import (
-    largest_changes,
-    largest_changes_from_earlier,
-    largest_range,
-    largest_steps,
-    lowest_along_line,
-    tiles,
-)
 from dxgeom.metrics.combinations import (
     CapMetric,
     GroupedMetric,
@@ -53,7 +45,15 @@ from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.metric import Metric
 from dxgeom.metrics.near_places import TREE_FROM, separation_of, steepest_quotient
 from dxgeom.metrics.points import PointsMetric
-from dxgeom.metrics.restriction import without_idle_attributes
+from dxgeom.metrics.restriction import (
+    largest_changes,
+    largest_changes_from_earlier,
+    largest_range,
+    largest_steps,
+    lowest_along_line,
+    tiles,
+    without_idle_attributes,
+)
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.rounding import quotient_round_up, round_down, round_up
 from dxgeom.numeric.sealed import Sealed

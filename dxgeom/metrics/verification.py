@@ -23,7 +23,6 @@ from dxgeom.metrics.combinations import (
     ReorderedMetric,
     SumMetric,
 )
-from dxgeom.metrics.data_set import UNNAMED, DataSet
 from dxgeom.metrics.families import DiscreteMetric, LineMetric, PartitionMetric, StarMetric, ValueSensitivityMetric
 from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.matrices import (
@@ -34,7 +33,7 @@ from dxgeom.metrics.matrices import (
     matrix_of,
     require_of_a_check,
 )
-from dxgeom.metrics.metric import Metric, MetricCertificate
+from dxgeom.metrics.metric import UNNAMED, DataSet, Metric, MetricCertificate
 from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.numeric.rounding import round_down

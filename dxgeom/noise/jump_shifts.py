@@ -20,6 +20,9 @@ _ENTRIES: Final = 1 << 18
 _LARGEST: Final = 2**52
 _LOST: Final = 2.0**-500
 """Of a length, where squares leave float64 at its lower end: no more, for any number of coordinates."""
+_LONG: Final = 10**10
+"""Of multiplications: moments that take more are added up column by column, if columns are no more than"""
+_FEW_COLUMNS: Final = 4096
 _FRAME: Final = 20
 """Shifts for each dimension among which a basis is looked for."""
 
@@ -84,6 +87,24 @@ class JumpShifts(DefinedByNumbers):
         """Places of all shifts, some millions of entries at a time."""
         step = max(1, _ENTRIES // self.width)
         yield from (slice(start, min(start + step, self.count)) for start in range(0, self.count, step))
+
+    def added_to(self, moment: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(m, m): the ``moment`` and Σ_e weights[e]·x_e·x_eᵀ, for weights (E,) of 0 or more, in float64.
+
+        Of many shifts among few columns it is CᵀLC, of the columns C and the Laplacian L of weights[e]/distances[e]²
+        between them: taken from each, their mean changes nothing, and
+        little cancels.
+        """
+        if len(self.columns) <= _FEW_COLUMNS and self.count * self.width**2 > _LONG:
+            between = np.zeros((len(self.columns),) * 2)
+            np.add.at(between, (self.first, self.second), weights / self.distances**2)
+            between += between.T
+            centred = (self.columns - np.rint(self.columns.mean(axis=0)).astype(np.int64)).astype(np.float64)
+            return np.asarray(moment + centred.T @ (between.sum(axis=1)[:, None] * centred - between @ centred))
+        for here in self.blocks():
+            points = self.points(here)
+            moment = moment + (points * weights[here, None]).T @ points
+        return moment
 
     def lengths(self, ellipsoid: Ellipsoid) -> NDArray[np.float64]:
         """(E,): ‖x_e·distances[e]‖ in the ellipsoid's norm, *rounded up*.

@@ -317,12 +317,8 @@ class GaussianWithJumps(NoiseLaw):
     @cached_property
     def second_moment(self) -> NDArray[np.float64]:
         """Σ + Σ_e ρ_e·(s_e⁴ + 2)·x_e·x_eᵀ/(1 − r)."""
-        moment = self.gaussian.second_moment
         weights = self._float_rates * (self._float_reaches**2 + 2) / (1 - self.rate)
-        for here in self.shifts.blocks():
-            points = self.shifts.points(here)
-            moment = moment + (points * weights[here, None]).T @ points
-        return np.asarray(moment)
+        return self.shifts.added_to(self.gaussian.second_moment, weights)
 
     @cached_property
     def amplitude(self) -> float:

@@ -10,17 +10,15 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require
 from dxgeom.geometry.body import ConvexBody
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.in_categories import CategoryNormals
 from dxgeom.noise.jumps import GaussianWithJumps
-from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import CutNoise, RejectionNoise, tightest_rejection
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.noise.toeplitz import ToeplitzNormals
-from dxgeom.noise.triangular import TriangularNormals
+from dxgeom.noise.triangular import DifferencedNormals, KroneckerNormals, TriangularNormals
 
 LAWS: Final[tuple[type[NoiseLaw], ...]] = (
     BoxNoise,

@@ -13,9 +13,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, DxgeomError, NotANormBall, TooLarge, UnsupportedCombination
-from dxgeom.geometry.body import ConvexBody, reciprocals
+from dxgeom.geometry.body import ConvexBody, Gauge, LargestGauge, RowNorm, reciprocals
 from dxgeom.geometry.containment import contains
-from dxgeom.geometry.gauge import Gauge, LargestGauge, RowNorm
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise

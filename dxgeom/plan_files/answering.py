@@ -65,8 +65,8 @@ from dxgeom.plan_files.text.exact_text import floats_of, keys_of, rationals_of
 from dxgeom.plan_files.wrong import Wrong, refused_as
 from dxgeom.planner.candidates import names
 from dxgeom.planner.changed_queries import public_records
-from dxgeom.planner.options import BOX_NOISE
 from dxgeom.planner.public_numbers import numbers_of, sensitivity_less_public
+from dxgeom.planner.wish import BOX_NOISE
 from dxgeom.universe.public_shares import PublicPart, Shares
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.box_queries import BoxQueries

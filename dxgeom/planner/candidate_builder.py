@@ -55,7 +55,7 @@ from dxgeom.noise.triangular import LAID_OUT
 from dxgeom.numeric.work import require_affordable
 from dxgeom.planner.changed_queries import with_changed_queries
 from dxgeom.planner.objectives.objective import Objective, error_weights
-from dxgeom.planner.options import PlanOptions
+from dxgeom.planner.wish import PlanOptions
 from dxgeom.privacy.measures import CONCENTRATED, privacy_measure_of
 
 if TYPE_CHECKING:

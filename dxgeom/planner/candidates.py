@@ -15,7 +15,7 @@ from dxgeom.mechanisms import shapes  # whose files are loaded when a candidate 
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace, equal_shares, one_scale, proportional_shares
 from dxgeom.planner.comparing import candidate_bounds
-from dxgeom.planner.options import AUTO, NAMED_FAMILIES
+from dxgeom.planner.wish import AUTO, NAMED_FAMILIES
 from dxgeom.universe.wording import did_you_mean
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from dxgeom.planner.amounts import Amount, exact_amount
 from dxgeom.planner.choose import plan
 from dxgeom.planner.kind import kind_of
 from dxgeom.planner.objectives.aims import Errors
-from dxgeom.planner.options import Progress
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.wish import Progress
 from dxgeom.privacy.measures import PrivacyMeasure, privacy_measure_of
 from dxgeom.universe.columns import plain
 from dxgeom.universe.workloads.counts import Counts

@@ -29,9 +29,9 @@ from dxgeom.mechanisms.quantiles.question import QuantileAnswer, QuantileQuestio
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.planner.amounts import Amount, agreed_records, exact_amount
 from dxgeom.planner.answers.quantile_statements import rounding_of, statement_of
-from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.plan_kind import RECORDS
+from dxgeom.planner.wish import AUTO
 from dxgeom.universe.quantile_queries import AskedQuantiles, QuantileQueries
 from dxgeom.universe.universe import Universe
 from dxgeom.wording.numbers import brief_or_none

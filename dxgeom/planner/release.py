@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.displayed import Pictured
 from dxgeom.mechanisms.contract.composition import metrics_of_rows
 from dxgeom.mechanisms.contract.mechanism import Answer, Mechanism
-from dxgeom.numeric.columns import Columns
+from dxgeom.numeric.arrays import Columns
 from dxgeom.old_names import OldName
 from dxgeom.planner.amounts import Amount
 from dxgeom.planner.answers.linear_answers import LinearAnswers, ReleasedAnswer

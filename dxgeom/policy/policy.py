@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, final
 
 from dxgeom.displayed import Pictured
 from dxgeom.errors import DxgeomError, PolicyError, TooLarge, UnsupportedCombination
-from dxgeom.metrics.data_set import DataSet
-from dxgeom.metrics.metric import Metric
+from dxgeom.metrics.metric import DataSet, Metric
 from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric, verify
 from dxgeom.policy.lower.blocks import MetricDescription, describe

@@ -22,7 +22,7 @@ from dxgeom.errors import DataError
 from dxgeom.starting.drafts import FILL_IN, SEEN, Fact, quoted
 from dxgeom.starting.form import Convention, FormDoubt, Said, TextForm, form_of, header_of_rows, rows_of
 from dxgeom.starting.seen import ROWS_COUNTED, Kind, SeenColumn, SeenTable, seen, unseen
-from dxgeom.universe.reading.form import FileForm
+from dxgeom.universe.reading.reading import FileForm
 
 _HELD: Final[dict[str, Kind]] = {
     "words": "words", "whole numbers": "whole numbers", "numbers": "numbers", "days": "days", "yes or no": "yes or no",

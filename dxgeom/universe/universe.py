@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import DataError, TooLarge
 from dxgeom.numeric.sealed import cached_property
 from dxgeom.universe.attributes import OUTSIDE, Attribute
-from dxgeom.universe.reading.form import PLAIN, FileForm
-from dxgeom.universe.reading.reading import Reading, plain_reading
+from dxgeom.universe.reading.reading import PLAIN, FileForm, Reading, plain_reading
 
 MOST_ATTRIBUTES: Final = 32
 MOST_RECORD_TYPES: Final = 100_000_000

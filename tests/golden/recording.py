@@ -49,7 +49,7 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build
-from dxgeom.planner.options import PlanOptions
+from dxgeom.planner.wish import PlanOptions
 from dxgeom.universe.people.people import PUBLIC_NUMBER
 
 HERE = Path(__file__).parent / "recorded"

@@ -16,7 +16,7 @@ from dxgeom.plan_files.codec import codec_of
 from dxgeom.plan_files.laws import ALONG, IN_BOXES, JUMPS, KINDS, SCALES
 from dxgeom.plan_files.table_plans import TableNoisePart
 from dxgeom.planner.candidates import names as candidates
-from dxgeom.planner.options import NAMED_FAMILIES
+from dxgeom.planner.wish import NAMED_FAMILIES
 from dxgeom.queries.syntax import KINDS as QUERY_WORDS
 from dxgeom.queries.tasks.grammar import task_kinds
 from golden.kinds import keeping

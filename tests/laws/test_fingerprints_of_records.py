@@ -39,10 +39,8 @@ from dxgeom.universe.reading.expressions import (
     NumberCell,
     WordCell,
 )
-from dxgeom.universe.reading.form import FileForm
 from dxgeom.universe.reading.nearest import Nearest
-from dxgeom.universe.reading.optional import OptionalAttribute
-from dxgeom.universe.reading.reading import CellReading, Reading
+from dxgeom.universe.reading.reading import CellReading, FileForm, OptionalAttribute, Reading
 from dxgeom.universe.reading.written import CellRules, Ignored, written_moment
 from dxgeom.universe.universe import Universe
 

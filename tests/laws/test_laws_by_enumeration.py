@@ -40,7 +40,7 @@ from dxgeom.mechanisms.selection.selections import selection, top_selection
 from dxgeom.mechanisms.selection.small_databases import small_database
 from dxgeom.mechanisms.synthetic.multiplicative_weights import mwem
 from dxgeom.metrics.components import components_of
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 from dxgeom.metrics.verification import verify, verify_metric
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.universe.queries import LinearQueries

@@ -23,7 +23,7 @@ from dxgeom.ledger.postgres_store import PostgresLedger
 from dxgeom.ledger.sqlite_store import SqliteFile
 from dxgeom.ledger.stores import STORES, store_at
 from dxgeom.ledger.tables import ENTRIES
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 from dxgeom.privacy.measures import CONCENTRATED
 
 MEMORY = ":memory:"

@@ -18,7 +18,7 @@ from dxgeom.errors import DxgeomError, UnsupportedCombination
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build, names
-from dxgeom.planner.options import PlanOptions
+from dxgeom.planner.wish import PlanOptions
 
 COUNT = int(os.environ.get("DXGEOM_POLICIES", "24"))
 PARTS = 12

@@ -20,7 +20,6 @@ from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import Box, Ellipsoid
 from dxgeom.noise.composed import CartesianProductNoise, LinearImageNoise, ProductNoise
-from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.facet_cones import FacetConeNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.in_categories import CategoryNormals
@@ -28,12 +27,11 @@ from dxgeom.noise.jump_shifts import JumpShifts
 from dxgeom.noise.jumps import GaussianWithJumps
 from dxgeom.noise.k_norm import LAWS as LAWS_FOR_BODIES
 from dxgeom.noise.k_norm import k_norm_noise
-from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.rejection import CutNoise, RejectionNoise
 from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.noise.toeplitz import ToeplitzNormals
-from dxgeom.noise.triangular import TriangularNormals
+from dxgeom.noise.triangular import DifferencedNormals, KroneckerNormals, TriangularNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 
 DRAWS = 1_000_000

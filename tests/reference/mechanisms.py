@@ -65,7 +65,7 @@ from dxgeom.noise.round_laws import BoxNoise, EllipsoidNoise, LaplaceNoise
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names
 from dxgeom.planner.choose import plan
-from dxgeom.planner.options import PlanOptions
+from dxgeom.planner.wish import PlanOptions
 from dxgeom.policy.policy import Policy
 from dxgeom.queries.queries_file import queries_from_dict
 from dxgeom.universe.queries import LinearQueries

@@ -8,7 +8,7 @@ import dxgeom as dx
 from dxgeom.errors import DxgeomError
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build
-from dxgeom.planner.options import PlanOptions
+from dxgeom.planner.wish import PlanOptions
 from reference.policy_of_ranges import policy_of_ranges
 
 SIZES = (4, 3)

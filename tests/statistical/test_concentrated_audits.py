@@ -11,7 +11,7 @@ import dxgeom as dx
 from dxgeom.mechanisms.parts.box_mechanism import centred_sums
 from dxgeom.mechanisms.parts.factors import Tree
 from dxgeom.mechanisms.parts.lattice_noise import interleaved
-from dxgeom.noise.differenced import DifferencedNormals
+from dxgeom.noise.triangular import DifferencedNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.privacy import gaussian_delta
 

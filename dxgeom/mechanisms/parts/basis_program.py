@@ -21,8 +21,15 @@ from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds
-from dxgeom.mechanisms.parts.bases import Blocks, TurnedShifts, ValueDistances, WeighedPairs, cell_errors, weighed_pairs
-from dxgeom.mechanisms.parts.basis_loads import Loads
+from dxgeom.mechanisms.parts.bases import (
+    Blocks,
+    Loads,
+    TurnedShifts,
+    ValueDistances,
+    WeighedPairs,
+    cell_errors,
+    weighed_pairs,
+)
 from dxgeom.mechanisms.parts.program import BudgetedRates, Budgets, least_cost_rates
 from dxgeom.mechanisms.parts.tables import CellErrors, SetFamily
 

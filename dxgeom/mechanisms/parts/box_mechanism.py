@@ -32,9 +32,9 @@ from dxgeom.mechanisms.parts.factors import Factor, Tree
 from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM, LatticeNoise
 from dxgeom.mechanisms.parts.scales import measurement_shares
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.noise.triangular import DifferencedNormals
 from dxgeom.numeric.sealed import cached_property, canonical_digest, freeze_arrays
 from dxgeom.privacy.measures import require_for_normal_noise
 from dxgeom.universe.workloads.box_queries import BoxQueries

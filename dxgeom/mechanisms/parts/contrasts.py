@@ -23,8 +23,8 @@ from dxgeom.mechanisms.linear.distance_bounds import any_change
 from dxgeom.mechanisms.linear.mixing import Block, MeasuredNumbers, Weighing, lattice_step
 from dxgeom.metrics.verification import VerifiedMetric, require_verified
 from dxgeom.noise.composed import ProductNoise
-from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.triangular import KroneckerNormals
 from dxgeom.numeric.arrays import kinds_of_rows
 from dxgeom.numeric.sealed import Sealed, cached_property, frozen_integers, seal
 from dxgeom.privacy.measures import require_for_normal_noise

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
-from dxgeom.noise.kronecker import KroneckerNormals
-from dxgeom.noise.triangular import TriangularNormals
+from dxgeom.noise.triangular import KroneckerNormals, TriangularNormals
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.sealed import Closed, cached_property, seal
 from dxgeom.numeric.work import require_affordable

@@ -22,8 +22,7 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.contract.readers import CountedTables, require_own_records
 from dxgeom.mechanisms.linear.distance_bounds import DistanceBounds, joint_distance_bounds_of
 from dxgeom.mechanisms.linear.mixing import Classes, FirstLessSecond, Siblings, Summing
-from dxgeom.mechanisms.parts.bases import Blocks, TurnedShifts, cell_errors, uneven_distances
-from dxgeom.mechanisms.parts.basis_loads import Loads
+from dxgeom.mechanisms.parts.bases import Blocks, Loads, TurnedShifts, cell_errors, uneven_distances
 from dxgeom.mechanisms.parts.factors import Tree
 from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM, LatticeNoise
 from dxgeom.mechanisms.parts.loads import hides_everything
@@ -39,10 +38,9 @@ from dxgeom.mechanisms.parts.scales import (
 )
 from dxgeom.mechanisms.parts.tables import CellErrors, MarginalQuestion, SetFamily, family_of
 from dxgeom.metrics.verification import VerifiedMetric
-from dxgeom.noise.differenced import DifferencedNormals
-from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.noise.triangular import DifferencedNormals, KroneckerNormals
 from dxgeom.numeric.arrays import LARGEST
 from dxgeom.numeric.sealed import cached_property, canonical_digest, freeze_arrays, sealed
 from dxgeom.privacy.measures import require_for_normal_noise

@@ -28,7 +28,7 @@ from dxgeom.planner.answers.ratios import (
 )
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import origin_words
-from dxgeom.planner.objectives.usefulness import UselessAnswer, useless_answers
+from dxgeom.planner.objectives.objective import UselessAnswer, useless_answers
 from dxgeom.planner.public_numbers import public_sentences, public_words
 from dxgeom.universe.columns import plain
 from dxgeom.universe.numbers.value_rounding import rounding_biases

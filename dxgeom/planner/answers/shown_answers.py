@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dxgeom.displayed import Displayed
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.numeric.columns import Columns
+from dxgeom.numeric.arrays import Columns
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.tables import of_query, part_of, with_labels
 from dxgeom.planner.unknown import Unknown

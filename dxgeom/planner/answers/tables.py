@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import UnsupportedCombination
-from dxgeom.numeric.columns import Column, Columns, plain_columns
+from dxgeom.numeric.arrays import Column, Columns, plain_columns
 from dxgeom.universe.wording import did_you_mean, shown
 
 if TYPE_CHECKING:

@@ -53,9 +53,8 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.triangular import LAID_OUT
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.objectives.aims import Aim, TriedNoise, counts_worst, each_error, with_aims
-from dxgeom.planner.options import AUTO, BOX_NOISE
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.wish import Wish
+from dxgeom.planner.wish import AUTO, BOX_NOISE, Wish
 from dxgeom.privacy.measures import CONCENTRATED, require_for_normal_noise
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.box_queries import BoxQueries

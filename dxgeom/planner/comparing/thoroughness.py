@@ -23,7 +23,7 @@ from dxgeom.metrics.paired_changes import PairedChanges
 from dxgeom.planner.candidate_builder import BUILD_ERRORS, CandidateBuilder
 from dxgeom.planner.candidates import Kind, build, names
 from dxgeom.planner.comparing.comparison import CandidateComparison
-from dxgeom.planner.options import AUTO, PlanOptions
+from dxgeom.planner.wish import AUTO, PlanOptions
 from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.universe.queries import LinearQueries
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.arguments import require
 from dxgeom.displayed import Displayed
 from dxgeom.errors import DxgeomError, TooLarge, UnsupportedCombination, WrongArgument
-from dxgeom.numeric.columns import Columns
+from dxgeom.numeric.arrays import Columns
 from dxgeom.planner.amounts import Amount
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.people.people import People

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.lattice import LatticeQueries
-from dxgeom.numeric.arrays import distinct_rows
-from dxgeom.numeric.columns import Columns
+from dxgeom.numeric.arrays import Columns, distinct_rows
 from dxgeom.planner.answers.linear_answers import LinearAnswers
 from dxgeom.planner.answers.tables import called_by, unknown_name
 from dxgeom.planner.estimates.estimate import (

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.parts.table_mechanism import TableMechanism
 from dxgeom.mechanisms.synthetic.table_model import MeasuredTable, fitted, require_laid_out
-from dxgeom.numeric.columns import Columns
+from dxgeom.numeric.arrays import Columns
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
 from dxgeom.planner.answers.tables import EVERYBODY, CellTable, joined, rows_of

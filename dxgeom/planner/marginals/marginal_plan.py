@@ -32,9 +32,8 @@ from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.objectives.aims import Aim, TriedNoise, counts_worst, each_importance, with_aims
-from dxgeom.planner.options import AUTO
 from dxgeom.planner.plan import Plan
-from dxgeom.planner.wish import Wish
+from dxgeom.planner.wish import AUTO, Wish
 from dxgeom.privacy.measures import CONCENTRATED, PURE, privacy_measure_of, require_for_normal_noise
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.weight_tables import over_layout

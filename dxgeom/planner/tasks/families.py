@@ -16,12 +16,11 @@ from dxgeom.planner.changed_queries import public_records
 from dxgeom.planner.comparing.comparison import CandidateComparison
 from dxgeom.planner.estimates.estimate import EstimateWish
 from dxgeom.planner.kind import OF_NOISE, Planning, QuestionKind
-from dxgeom.planner.options import DATABASE, MWEM
 from dxgeom.planner.overview import OverviewTable, PlanOverview
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.plan_kind import KnownErrors, PlanKind
 from dxgeom.planner.unknown import Unknown
-from dxgeom.planner.wish import Wish
+from dxgeom.planner.wish import DATABASE, MWEM, Wish
 from dxgeom.universe.people.people import people_in_words
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.questions import DatabaseTask, SynthesisTask

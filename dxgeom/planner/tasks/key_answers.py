@@ -16,7 +16,7 @@ from dxgeom.arguments import require_level
 from dxgeom.mechanisms.linear.key_counts import KeyCounts, NoisyKeys
 from dxgeom.mechanisms.linear.rolled_up_keys import ALL, OTHERS, RolledUpKeys
 from dxgeom.mechanisms.linear.unlisted_keys import UnlistedKeys
-from dxgeom.numeric.columns import Columns
+from dxgeom.numeric.arrays import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import unknown_name
 from dxgeom.planner.unknown import Unknown

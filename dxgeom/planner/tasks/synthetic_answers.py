@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.selection.small_databases import SmallDatabase, SmallDatabaseMechanism
 from dxgeom.mechanisms.synthetic.synthetic import SyntheticHistogram
-from dxgeom.numeric.columns import Columns
+from dxgeom.numeric.arrays import Columns
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import origin_words
 from dxgeom.planner.unknown import Unknown

@@ -24,7 +24,7 @@ from dxgeom.errors import UnsupportedCombination
 from dxgeom.mechanisms.linear.distinct import DistinctCount
 from dxgeom.mechanisms.linear.time_series import SeriesMechanism
 from dxgeom.mechanisms.selection.selections import Selection, TopSelection
-from dxgeom.numeric.columns import Columns, plain_columns
+from dxgeom.numeric.arrays import Columns, plain_columns
 from dxgeom.planner.answers.ratios import EVERYTHING, Combined, Range, RatioAnswer
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import stacked, unknown_name

@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from dxgeom.metrics.combinations import OneMoreMetric
-from dxgeom.metrics.data_set import DataSet
-from dxgeom.metrics.metric import Metric, MetricCertificate
+from dxgeom.metrics.metric import DataSet, Metric, MetricCertificate
 from dxgeom.numeric.rounding import round_down, round_up
 from dxgeom.policy.explain.informed import Informed, ceiling_of, informed_of
 from dxgeom.policy.explain.over_time import TimeReview, time_review
@@ -33,7 +32,7 @@ from dxgeom.privacy.measures import CONCENTRATED
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import chance_in_words, plain
 from dxgeom.universe.people.people import public_number_in_words
-from dxgeom.universe.reading.form import FileForm
+from dxgeom.universe.reading.reading import FileForm
 from dxgeom.universe.wording import shown
 
 _TOLERANCE: Final = 1e-9

@@ -25,9 +25,7 @@ from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import plain, words_of_column
 from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.reading.expressions import LocalDay, MomentPart, WordCell
-from dxgeom.universe.reading.form import PLAIN, FileForm
-from dxgeom.universe.reading.optional import MISSING, OptionalAttribute
-from dxgeom.universe.reading.reading import CellReading
+from dxgeom.universe.reading.reading import MISSING, PLAIN, CellReading, FileForm, OptionalAttribute
 from dxgeom.universe.reading.written import CellRules, Ignored, WrittenMoment, written_moment
 from dxgeom.universe.universe import MOST_ATTRIBUTES, MOST_RECORD_TYPES
 from dxgeom.universe.wording import did_you_mean, shown

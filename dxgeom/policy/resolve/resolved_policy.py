@@ -14,7 +14,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.metrics.data_set import UNNAMED, DataSet
+from dxgeom.metrics.metric import UNNAMED, DataSet
 from dxgeom.policy.derived import NotDerivable, expression_of
 from dxgeom.policy.kinds.kind import AttributeKeys, Declared
 from dxgeom.policy.resolve.attributes import (

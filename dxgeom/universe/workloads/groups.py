@@ -19,7 +19,7 @@ from dxgeom.universe.attributes import not_listed
 from dxgeom.universe.columns import Column, NumberColumn, words_of_column
 from dxgeom.universe.decimals import NotANumber, exact
 from dxgeom.universe.predicates import Literal, Name
-from dxgeom.universe.reading.optional import MISSING
+from dxgeom.universe.reading.reading import MISSING
 from dxgeom.universe.selections import codes_where, find_column
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import WeightTable, are_classes

@@ -20,7 +20,7 @@ from dxgeom.lab.answers import plan_answer
 from dxgeom.lab.data_sets import data_set_policy_from_dict
 from dxgeom.learning import PrivateLinearRegression, PrivateLogisticRegression
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 from dxgeom.policy.policy import Policy
 from golden.kinds.keeping import SEED, TABLES
 from golden.kinds.recipes import mixed_policy

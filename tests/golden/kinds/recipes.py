@@ -17,7 +17,7 @@ import dxgeom as dx
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build, names
-from dxgeom.planner.options import BOX_NOISE, PlanOptions
+from dxgeom.planner.wish import BOX_NOISE, PlanOptions
 
 TABLES = Path(__file__).parent / "tables"
 ROWS = 40

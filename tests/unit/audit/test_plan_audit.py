@@ -36,8 +36,8 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts import table_mechanism
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.noise.composed import LinearImageNoise, ProductNoise
-from dxgeom.noise.differenced import DifferencedNormals
 from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.noise.triangular import DifferencedNormals
 from dxgeom.plan_files.loading import load_plan
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.candidate_builder import CandidateBuilder

@@ -16,7 +16,7 @@ from dxgeom.cli.options import Format, mechanism_of
 from dxgeom.cli.terminal import aligned, print_json, print_lines, printable, refusals
 from dxgeom.errors import NotAMetric, TooLarge
 from dxgeom.planner.candidates import names
-from dxgeom.planner.options import NAMED_FAMILIES
+from dxgeom.planner.wish import NAMED_FAMILIES
 from dxgeom.wording.numbers import brief, rounded
 
 COMMANDS = ("check", "verify", "plan", "release")

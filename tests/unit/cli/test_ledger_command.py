@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from dxgeom.cli.main import app
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 
 ANSWER = {
     "answers": [

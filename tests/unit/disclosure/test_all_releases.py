@@ -21,7 +21,7 @@ from dxgeom.disclosure.all_releases import DisclosedLoss, disclosed_loss
 from dxgeom.errors import UnsupportedCombination
 from dxgeom.ledger.history import read_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 from dxgeom.policy.policy import Policy, parse_policy
 
 UP = 1 + 1e-3

@@ -10,7 +10,7 @@ import pytest
 from dxgeom.disclosure.all_releases import disclosed_loss
 from dxgeom.ledger.history import History, read_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 from dxgeom.policy.policy import Policy, parse_policy
 from dxgeom.report.changes import changes_page
 from dxgeom.report.review import review_page

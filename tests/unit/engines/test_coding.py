@@ -16,7 +16,7 @@ from dxgeom.engines.opening import opened
 from dxgeom.engines.reading import plan_reading
 from dxgeom.universe.numbers.number_cells import RawNumbers
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, NumericAttribute, RangeAttribute
-from dxgeom.universe.reading.optional import OptionalAttribute
+from dxgeom.universe.reading.reading import OptionalAttribute
 from dxgeom.universe.universe import Universe
 
 exact = st.fractions(-1000, 1000, max_denominator=1000)

@@ -19,7 +19,7 @@ from dxgeom.ledger.chronicle import LedgerStore, Session
 from dxgeom.ledger.history import read_answer, verify_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.tables import Record
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 
 SHELF: dict[str, list[tuple[Record, bytes | None]]] = {}
 

@@ -20,7 +20,7 @@ from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.history import read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 from dxgeom.universe.columns import chance_in_words
 
 ALLOWED = Fraction(1, 10**9)

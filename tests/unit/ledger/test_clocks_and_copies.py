@@ -18,7 +18,7 @@ from dxgeom.ledger import sqlite_store
 from dxgeom.ledger.chronicle import _VERIFIED
 from dxgeom.ledger.history import migrate_ledger, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 
 FORMAT_1 = Path(__file__).parent / "files" / "format_1.ledger"
 

@@ -10,7 +10,7 @@ import pytest
 from dxgeom.errors import BudgetExceeded, LedgerError
 from dxgeom.ledger.entry import Account
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.data_set import UNNAMED, DataSet
+from dxgeom.metrics.metric import UNNAMED, DataSet
 
 HALF = Fraction(1, 2)
 VISITS = DataSet("visits")

@@ -14,7 +14,7 @@ from dxgeom.errors import LedgerError
 from dxgeom.ledger.chronicle import _VERIFIED
 from dxgeom.ledger.history import migrate_ledger, read_answer, verify_ledger
 from dxgeom.ledger.ledger import Ledger
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 
 MUTATIONS = int(os.environ.get("DXGEOM_MUTATED_LEDGERS", "80"))
 """How many files of each kind are spoiled; ``make soak`` spoils more."""

@@ -24,7 +24,7 @@ from dxgeom.ledger.history import migrate_ledger, read_answer, read_ledger, veri
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.stores import store_at
 from dxgeom.ledger.tables import ANSWERS, ENTRIES, commitment_of, digest_of
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 
 FILES = Path(__file__).parent / "files"
 LARGE = os.urandom(100_000)

@@ -17,7 +17,7 @@ from dxgeom.ledger.chronicle import _VERIFIED
 from dxgeom.ledger.history import read_answer, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.tables import TABLES
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "ledger.md"
 VISITS = DataSet("visits, für alle", "2026\n", budget=Fraction(3))

@@ -15,9 +15,8 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.combinations import MaxMetric, SumMetric
 from dxgeom.metrics.diameters import smallest_distance
 from dxgeom.metrics.differences import differences_of_tables
-from dxgeom.metrics.families import DiscreteMetric, LineMetric
+from dxgeom.metrics.families import DiscreteMetric, LineMetric, nearest_of_classes
 from dxgeom.metrics.graph import GraphMetric
-from dxgeom.metrics.largest_changes import nearest_of_classes
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.metrics.restriction import without_idle_attributes
 from dxgeom.universe.weight_table import WeightTable

@@ -13,7 +13,7 @@ from dxgeom.mechanisms.contract.composition import in_parallel, in_sequence
 from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.metrics.components import separate_blocks
-from dxgeom.metrics.data_set import UNNAMED, DataSet
+from dxgeom.metrics.metric import UNNAMED, DataSet
 from dxgeom.universe.attributes import CategoricalAttribute
 from dxgeom.universe.numbers.numeric_attributes import RangeAttribute
 from dxgeom.universe.universe import Universe

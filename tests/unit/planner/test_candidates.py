@@ -16,8 +16,7 @@ from dxgeom.cli.main import app
 from dxgeom.mechanisms.linear.laplace import epsilon_dp_laplace
 from dxgeom.planner import candidates
 from dxgeom.planner.candidates import CANDIDATES, Candidate, Kind, names, title_of
-from dxgeom.planner.options import PlanOptions
-from dxgeom.planner.wish import Wish
+from dxgeom.planner.wish import PlanOptions, Wish
 from dxgeom.report.pictures import improvement_factors, improvement_picture
 
 POLICY, QUERIES = (str(POLICIES / "clinic" / name) for name in ("policy.yaml", "queries.yaml"))

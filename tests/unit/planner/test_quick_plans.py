@@ -8,7 +8,7 @@ import pytest
 from reference.project import ROOT
 
 import dxgeom as dx
-from dxgeom.planner.comparing.quick_search import SOUGHT
+from dxgeom.planner.comparing.comparison import SOUGHT
 
 AT_MOST = 1.2
 MEDIAN_AT_MOST = 1.1

@@ -11,7 +11,7 @@ from dxgeom.mechanisms.linear.laplace import optimal_laplace
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.comparing.candidate_bounds import is_large
-from dxgeom.planner.comparing.quick_search import (
+from dxgeom.planner.comparing.comparison import (
     QuickSearch,
     laplace_bound,
     quick_estimate_of_rotated_laplace,

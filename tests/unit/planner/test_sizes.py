@@ -10,7 +10,7 @@ import dxgeom.mechanisms.gaussian.mechanism as gaussian_module
 import dxgeom.planner.boxes.choosing as choosing
 import dxgeom.planner.candidate_builder as builder
 import dxgeom.planner.choose as choose
-import dxgeom.planner.comparing.quick_search as quick_search
+import dxgeom.planner.comparing.comparison as quick_search
 import dxgeom.planner.marginals.marginal_plan as instead
 from dxgeom.errors import TooLarge
 from dxgeom.mechanisms.gaussian.mechanism import covariance_work, elimination_work, gaussian_space

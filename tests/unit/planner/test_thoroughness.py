@@ -13,7 +13,7 @@ from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.comparing.thoroughness import SHORT, SMALL, _most_facets, of_small_work, settled, work_of_search
 from dxgeom.planner.objectives.objective import Objective
-from dxgeom.planner.options import PlanOptions
+from dxgeom.planner.wish import PlanOptions
 
 QUICK = PlanOptions(quick=True)
 

@@ -8,7 +8,7 @@ import pytest
 
 from dxgeom.ledger.entry import Account
 from dxgeom.mechanisms.contract.mechanism import account_of
-from dxgeom.metrics.data_set import UNNAMED, DataSet
+from dxgeom.metrics.metric import UNNAMED, DataSet
 from dxgeom.policy.policy import Policy, parse_policy
 
 TEXT = "policy: p\nuniverse: {attributes: {a: [x, y]}}\nrules: [{change: a, epsilon: 1}]\n"

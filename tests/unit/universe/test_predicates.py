@@ -18,7 +18,7 @@ from dxgeom.universe.dates import DateAttribute
 from dxgeom.universe.numbers.numeric_attributes import BinnedAttribute, RangeAttribute
 from dxgeom.universe.places import PointsAttribute
 from dxgeom.universe.predicates import Literal, parse_predicate
-from dxgeom.universe.reading.optional import OptionalAttribute
+from dxgeom.universe.reading.reading import OptionalAttribute
 from dxgeom.universe.selections import evaluate
 from dxgeom.universe.universe import Universe
 

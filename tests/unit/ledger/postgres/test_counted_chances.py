@@ -18,7 +18,7 @@ from dxgeom.ledger.entry import Account
 from dxgeom.ledger.history import move_ledger, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.tables import CHANCES
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 
 pytestmark = pytest.mark.service("postgres")
 

@@ -26,7 +26,7 @@ from dxgeom.ledger.tables import (
     digest_of,
     seal_of,
 )
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 
 pytestmark = pytest.mark.service("postgres")
 

@@ -22,7 +22,7 @@ from dxgeom.ledger.answers import INSIDE_BYTES
 from dxgeom.ledger.history import move_ledger, read_answer, read_ledger, verify_ledger
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.postgres_store import PostgresLedger
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 from dxgeom.privacy.measures import CONCENTRATED, PURE
 
 pytestmark = pytest.mark.service("postgres")

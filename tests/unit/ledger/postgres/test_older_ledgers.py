@@ -19,7 +19,7 @@ from dxgeom.ledger.history import migrate_ledger, read_answer, read_ledger, veri
 from dxgeom.ledger.ledger import Ledger
 from dxgeom.ledger.postgres_functions import functions_of
 from dxgeom.ledger.tables import FORMAT, TABLES
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 
 pytestmark = pytest.mark.service("postgres")
 
@@ -100,7 +100,7 @@ CHARGES_AS_BEFORE = """
 import sys
 from fractions import Fraction
 from dxgeom.ledger import answers, charging, ledger
-from dxgeom.metrics.data_set import DataSet
+from dxgeom.metrics.metric import DataSet
 charge_row = charging.charge_row
 def as_before(*words):
     table, fields = charge_row(*words)

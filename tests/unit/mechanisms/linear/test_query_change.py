@@ -25,7 +25,7 @@ from dxgeom.metrics.verification import verify
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build
-from dxgeom.planner.options import PlanOptions
+from dxgeom.planner.wish import PlanOptions
 from dxgeom.universe.queries import LinearQueries
 
 pytestmark = pytest.mark.long

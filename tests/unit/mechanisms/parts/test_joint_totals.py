@@ -18,7 +18,7 @@ from dxgeom.audit.plan_audit import DrivenTables, audit_plan
 from dxgeom.errors import CertificateRefused, DxgeomError, TooLarge
 from dxgeom.mechanisms.parts.joint_totals import BITS, JointStrategy, TotalsRoot, joint_strategy
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ
-from dxgeom.noise.kronecker import KroneckerNormals
+from dxgeom.noise.triangular import KroneckerNormals
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.boxes.choosing import loss_of
 from dxgeom.planner.choose import plan as planned_noise

@@ -195,7 +195,7 @@ def test_answers_agree_exactly_and_are_as_wrong_as_predicted(presence, privacy):
 @pytest.mark.long
 def test_the_law_of_the_rounded_normal_numbers_in_two_dimensions_by_cells():
     """χ² of a draw's two differences, over cells; a correct law fails with a chance below 1e-6 (the seed is fixed)."""
-    from dxgeom.noise.differenced import DifferencedNormals
+    from dxgeom.noise.triangular import DifferencedNormals
 
     law = DifferencedNormals(1.3, np.array([3.0]))
     drawn = law.draw(2_000_000, InsecureSeededRandomness(5))

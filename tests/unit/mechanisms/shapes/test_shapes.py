@@ -32,7 +32,7 @@ from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.numeric.randomness import InsecureSeededRandomness
 from dxgeom.planner.candidate_builder import CandidateBuilder
 from dxgeom.planner.candidates import build
-from dxgeom.planner.options import PlanOptions
+from dxgeom.planner.wish import PlanOptions
 
 pytestmark = pytest.mark.long
 

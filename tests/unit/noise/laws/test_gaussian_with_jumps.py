@@ -253,6 +253,21 @@ def test_the_same_shifts_as_pairs_are_the_same_law():
     assert np.array_equal(*draws)
 
 
+@pytest.mark.parametrize("far", [0, 10**6])
+def test_moments_of_many_shifts_are_added_up_column_by_column(monkeypatch, far):
+    generator = np.random.default_rng(3)
+    columns = generator.integers(-4, 5, (12, 5)) + far
+    first, second = np.triu_indices(12, 1)
+    shifts = JumpShifts(columns, first, second, generator.uniform(0.5, 2, len(first)))
+    weights, normal = generator.uniform(0, 3, len(first)), np.eye(5)
+    points = shifts.points(slice(None))
+    one_by_one = normal + np.einsum("e,ek,el->kl", weights, points, points)
+    assert np.allclose(shifts.added_to(normal, weights), one_by_one, rtol=1e-12, atol=0)
+    monkeypatch.setattr("dxgeom.noise.jump_shifts._LONG", 0)
+    # Of what cancels, no more is lost than a few units of float64 of the largest entry.
+    assert np.allclose(shifts.added_to(normal, weights), one_by_one, rtol=0, atol=1e-13 * one_by_one.max())
+
+
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 def test_widths_along_a_direction_are_not_exceeded_more_often_than_stated(level):
     """With 400,000 simulated draws: allowed six standard deviations."""

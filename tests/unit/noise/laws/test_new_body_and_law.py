@@ -15,9 +15,8 @@ import pytest
 from flint import fmpq, fmpq_mat
 
 import dxgeom as dx
-from dxgeom.geometry.body import ConvexBody
+from dxgeom.geometry.body import ConvexBody, RowNorm
 from dxgeom.geometry.containment import contains
-from dxgeom.geometry.gauge import RowNorm
 from dxgeom.geometry.round_bodies import Box, CartesianProduct, CrossPolytope, FreeSum, LinearImage
 from dxgeom.mechanisms.linear.containment import largest_load
 from dxgeom.noise import k_norm as registry

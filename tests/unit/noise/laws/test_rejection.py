@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
+from dxgeom.geometry.body import RowNorm
 from dxgeom.geometry.containment import contains
-from dxgeom.geometry.gauge import RowNorm
 from dxgeom.geometry.halfspaces import HalfspacePolytope
 from dxgeom.geometry.polytope import hull_of_differences
 from dxgeom.geometry.round_bodies import (
