@@ -28,8 +28,6 @@ from dxgeom.planner.objectives.aims import Errors, with_aims
 from dxgeom.planner.objectives.objective import Objective, ObjectiveName, objective_of
 from dxgeom.planner.plan import Plan
 from dxgeom.planner.public_numbers import fits_of, helped, leaves_shapes, sensitivity_less_public, told_of_tables
-from dxgeom.planner.wish import USUAL, Search, Wish, listener, with_old_words
-from dxgeom.planner.public_numbers import fits_of, helped, leaves_shapes, sensitivity_less_public
 from dxgeom.planner.wish import AUTO, USUAL, PlanOptions, Progress, Search, Wish, listener, with_old_words
 from dxgeom.universe.public_shares import Shares
 from dxgeom.universe.queries import LinearQueries

@@ -18,10 +18,8 @@ from dxgeom.arguments import require_level
 from dxgeom.mechanisms.linear.bars import normal_quantile
 from dxgeom.mechanisms.parts.lattice_noise import LatticeNoise
 from dxgeom.mechanisms.parts.table_mechanism import NoisyTables, TableMechanism
-from dxgeom.numeric.columns import Columns, plain_columns
-from dxgeom.planner.amounts import require_records
-from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
 from dxgeom.numeric.arrays import Columns, plain_columns
+from dxgeom.planner.amounts import require_records
 from dxgeom.planner.answers.shown_answers import ShownAnswers
 from dxgeom.planner.answers.tables import CellTable, joined, rows_of
 from dxgeom.planner.public_numbers import EXACT, sentences_of_tables
