@@ -62,7 +62,7 @@ def test_no_word_of_the_language_is_forgotten(folder):
     drawn: set[tuple[str, str]] = set()
     right: set[str] = set()
 
-    @settings(drawing, max_examples=4000, derandomize=True)
+    @settings(drawing, max_examples=6000, derandomize=True)
     @given(documents())
     def draw(document: Any) -> None:
         used = {*words_of(document, SCHEMA, SCHEMA)}
