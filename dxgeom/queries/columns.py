@@ -60,6 +60,17 @@ def interval_of(written: Sequence | list[object]) -> Interval | None:
     return (low, high) if low <= high else None
 
 
+def _spread(column: NumberColumn, numbers: list[Fraction], within: Interval) -> list[Fraction]:
+    """How far what a value stands for, once it is clamped, too, can be from its clamped number; *exact*, and nowhere
+    further than before."""
+    low, high = within
+    stands_for = [(one, one) for one in column.numbers] if column.stands_for is None else column.stands_for.intervals
+    return [
+        max(one - max(ends[0], low), min(ends[1], high) - one, Fraction(0))
+        for one, ends in zip(numbers, stands_for, strict=True)
+    ]
+
+
 @final
 @dataclass(frozen=True)
 class ColumnReader:
@@ -121,9 +132,8 @@ class ColumnReader:
         if within is None or (within[0] <= lowest and highest <= within[1]):
             return self._added_up(node, axis, column, column.added_up, column.half_widths)
         low, high = within
-        # Clamping brings no two numbers further apart, so what a value stands for is as near as it was.
         numbers = [min(max(one, low), high) for one in column.added_up]
-        summed = self._added_up(node, axis, column, numbers, column.half_widths)
+        summed = self._added_up(node, axis, column, numbers, _spread(column, numbers, within))
         extent = min(max(lowest, low), high), min(max(highest, low), high)
         return None if summed is None else replace(summed, clamped=(column.name,), extent=extent)
 

@@ -80,6 +80,18 @@ def test_means_are_of_clamped_numbers_within_their_ends() -> None:
     assert rows_of_weights(mean)[0][0] == Fraction(5, 4)
 
 
+@pytest.mark.parametrize(
+    ("within", "per_record"),
+    [([5, 20], 10), ([12, 14], 2), ([300, 400], 100), ([2000, 3000], 0), ([-9, -3], 0), ([0, 0], 0), ([-9, 2000], 495)],
+)
+def test_rounding_is_that_of_clamped_numbers(within: list[int], per_record: int) -> None:
+    """A number from 10 to 1,000 stands as 505 before it is clamped: within 5 and 20 as 20, which is at most 10 off."""
+    queries = asked(policy_of(income={"bins": [0, 10, 1000]}), {"sum": "income", "within": within})
+    assert queries.rounding[0].per_record == per_record
+    clamped = [[min(max(one, within[0]), within[1]) for one in (raw, 5 if raw < 10 else 505)] for raw in range(1001)]
+    assert per_record - 1 < max(abs(one - other) for one, other in clamped) <= per_record
+
+
 @pytest.mark.long
 def test_noise_is_that_of_the_shorter_range_unless_distance_is_protected() -> None:
     """At ε = 1 for any change, Laplace noise on a sum within [a, b] has scale b − a; by distance it has the same
