@@ -282,7 +282,7 @@ def mechanisms_within(mechanism: Mechanism[Any, Any], name: str) -> Iterator[tup
         if len(shares) != len(mechanism.parts) or min(shares) < 0 or sum(shares, Fraction(0)) > 1:
             raise CertificateRefused("the shares of the parts of this plan come to more than the whole spend")
         if any(share == 0 and not _asks_nothing(part) for part, share in zip(mechanism.parts, shares, strict=True)):
-            raise CertificateRefused("a part whose answers are not public has no share of the budget")
+            raise CertificateRefused("a part that asks something of the data has no part of the budget")
         for place, (part, share) in enumerate(zip(mechanism.parts, shares, strict=True), start=1):
             yield from mechanisms_within(part, f"{name}part {place}, {part.name} at {share} of the spend: ")
     else:

@@ -25,6 +25,7 @@ from dxgeom.wording.numbers import brief, counted
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.parts.table_mechanism import NoisyTables
+    from dxgeom.metrics.verification import VerifiedMetric
     from dxgeom.planner.answers.in_parts import BoxAnswers, MarginalAnswers
     from dxgeom.planner.answers.shown_answers import ShownAnswers
     from dxgeom.planner.candidates import CandidateResult
@@ -212,6 +213,12 @@ class WholeTablesKind(QuestionKind[MarginalQueries], _NoiseInParts):
         from dxgeom.planner.marginals.marginal_plan import plan_tables  # slow to load, as all that plans is
 
         return plan_tables(how.metric, question, how.wish)
+
+    def leaves_public(self, metric: VerifiedMetric, question: MarginalQueries) -> bool:
+        from dxgeom.mechanisms.parts.public_tables import public_tables  # slow to load, as all that plans is
+        from dxgeom.mechanisms.parts.tables import family_of
+
+        return bool(public_tables(metric, question, family_of(question.sizes, question.attribute_sets)))
 
     def purpose(self, plan: Plan) -> str:
         return f"{plan.queries.each:,} tables of counts by {plan.mechanism.name}"

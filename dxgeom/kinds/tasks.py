@@ -221,8 +221,8 @@ class TasksKind(QuestionKind[Tasks], PlanKind):
 
 
 def _shares(tasks: Tasks, parts: Sequence[Plan]) -> tuple[Fraction, ...]:
-    """Of the spend: none for a task whose answers are all public, and all of it for the others, as their shares are
-    to each other."""
+    """Of what is spent: nothing for a task whose answers are all public, and all for the others, as their shares are to
+    each other."""
     each = zip(parts, tasks.shares, strict=True)
     asked = [Fraction(0) if part.mechanism.public_answers is not None else share for part, share in each]
     whole = sum(asked)
@@ -230,7 +230,7 @@ def _shares(tasks: Tasks, parts: Sequence[Plan]) -> tuple[Fraction, ...]:
 
 
 def _each_at(plan: Plan, spend: Fraction) -> Iterator[tuple[TaskWithShare, Plan, Fraction]]:
-    """Each task with its plan and its part of a spend; what is public costs nothing, and is as exact at any."""
+    """Each task with its plan and its part of what is spent; what is public costs nothing, and is as exact at any."""
     for task, part, share in zip(plan.question.parts, plan.parts, plan.mechanism.shares, strict=True):
         yield task, part, (share or 1) * spend
 

@@ -71,6 +71,11 @@ class QuestionKind(ABC, Generic[Question]):
     field: ClassVar[str] = ""
     within_tasks: ClassVar[bool] = False
 
+    def leaves_public(self, metric: VerifiedMetric, question: Question) -> bool:
+        """Whether noise of its own form leaves out what the policy's public numbers tell of it."""
+        del metric, question
+        return False
+
     @abstractmethod
     def part(self, question: Question, how: Planning) -> Plan:
         """The plan of it. Raises: UnsupportedCombination, TooLarge, UnboundedLoss, NotANormBall, CertificateRefused."""

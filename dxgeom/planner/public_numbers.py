@@ -14,7 +14,6 @@ from dxgeom.universe.public_counts import NONE
 from dxgeom.universe.public_shares import PublicNumbers, PublicPart, Shares, less_public
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.workloads.counts import Counts
-from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
 if TYPE_CHECKING:
     from dxgeom.mechanisms.linear.additive import AdditiveMechanism
@@ -27,7 +26,7 @@ ROUNDED: Final = "public, of rounded values"
 """and of one that is a sum of values that each stand for many numbers, so that its bar is not 0."""
 ALL_PUBLIC: Final = (
     "all of it is public, and costs nothing: take it from the policy's numbers; a release of nothing else is refused, "
-    "and beside other tasks it has no share of the budget"
+    "and beside other tasks it uses up no part of the budget"
 )
 NOT_COMPARED: Final = (
     "public numbers are the policy's and never compared with the data: where they are wrong, answers are, beyond their "
@@ -95,12 +94,9 @@ def helped(metric: VerifiedMetric, queries: Counts) -> bool:
 
 def told_of_tables(metric: VerifiedMetric, queries: Counts) -> bool:
     """Whether these are whole tables, and public numbers tell parts of them."""
-    if numbers_of(metric) is None or not isinstance(queries, MarginalQueries):
-        return False
-    from dxgeom.mechanisms.parts.public_tables import public_tables  # and with it what is measured of tables
-    from dxgeom.mechanisms.parts.tables import family_of
+    from dxgeom.planner.kind import kind_of  # which plans of all kinds are told by
 
-    return bool(public_tables(metric, queries, family_of(queries.sizes, queries.attribute_sets)))
+    return numbers_of(metric) is not None and kind_of(queries).leaves_public(metric, queries)
 
 
 def sensitivity_less_public(
@@ -156,6 +152,13 @@ def sentences_of_tables(mechanism: TableMechanism) -> list[str]:
     return [*said, *([ALL_PUBLIC] if len(whole) == len(names) else []), NOT_COMPARED]
 
 
+def told_of_plan(plan: Plan) -> bool:
+    """Whether a plan of whole tables leaves out of them what public numbers tell."""
+    from dxgeom.mechanisms.parts.table_mechanism import TableMechanism  # slow to load
+
+    return isinstance(plan.mechanism, TableMechanism) and plan.mechanism.public
+
+
 def _exactness(queries: LinearQueries, places: list[int]) -> str:
     """Whether answers at these places, which public numbers imply, are exact."""
     rounded = sum(queries.each_rounding[place].per_record > 0 for place in places)
@@ -188,9 +191,7 @@ def _inside(plan: Plan) -> Iterator[Plan]:
 
 
 def _uses(plan: Plan) -> bool:
-    if isinstance(plan.queries, MarginalQueries):
-        return bool(plan.mechanism.public)
-    return plan.answers_a_list and public_part(plan.mechanism) is not None
+    return told_of_plan(plan) or (plan.answers_a_list and public_part(plan.mechanism) is not None)
 
 
 def public_words(queries: LinearQueries, mechanism: AdditiveMechanism) -> list[dict[str, Any]]:

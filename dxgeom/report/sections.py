@@ -18,7 +18,7 @@ from dxgeom.document.document import (
     Strong,
     Words,
 )
-from dxgeom.planner.public_numbers import public_part, public_sentences
+from dxgeom.planner.public_numbers import public_part, public_sentences, sentences_of_tables, told_of_plan
 from dxgeom.policy.explain.telling import except_with
 from dxgeom.policy.explain.tightening import NOBODY, Tightening
 from dxgeom.policy.lower.lowered import Unprotected
@@ -164,6 +164,9 @@ def _rows(facts: Facts) -> Iterator[Row]:
     yield from _known(facts)
     for sentence in [] if facts.plan is None else public_sentences(facts.plan.queries, facts.plan.mechanism):
         yield "Answers with public numbers", in_full(sentence), "The policy, by 'numbers' and 'count' under 'known:'."
+    shown = facts.plan_shown
+    for sentence in sentences_of_tables(shown.mechanism) if shown is not None and told_of_plan(shown) else []:
+        yield "Tables with public numbers", in_full(sentence), "The policy, by 'numbers' and 'count' under 'known:'."
     for name in exact_questions(facts):
         yield f"The answer to “{name}”", "It is told exactly, without noise.", "The policy hides nothing that it tells."
     if not hides_presence(facts):

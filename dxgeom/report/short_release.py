@@ -79,6 +79,7 @@ def except_for(chance: Fraction | None) -> list[str]:
 def not_compared(parts: Sequence[AnswerPart]) -> list[str]:
     """What is to be said where public numbers are in answers."""
     told = any("public" in table.columns for part in parts for table in part.tables)
+    told = told or any(part.cells and note.about == "public" for part in parts for note in part.notes)
     return [f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."] if told else []
 
 

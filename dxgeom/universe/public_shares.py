@@ -106,12 +106,14 @@ class PublicPart(Sealed):
     """What of each answer public numbers say.
 
     ``shares``: what is taken away of each query; ``offsets`` (K,): what is added to its answer, exact, in its unit;
-    ``implied`` (K,): whether public numbers say all of it, so that nothing of it is asked of the data.
+    ``implied`` (K,): whether public numbers say all of it, so that nothing of it is asked of the data. ``before``: the
+    queries from which that was taken away, None where these are others.
     """
 
     shares: Shares = field(repr=False)
     offsets: tuple[Fraction, ...] = field(repr=False)
     implied: NDArray[np.bool_] = field(repr=False)
+    before: LinearQueries | None = field(default=None, repr=False)
 
     @property
     def helped(self) -> NDArray[np.bool_]:
@@ -155,7 +157,7 @@ def less_public(numbers: PublicNumbers, queries: LinearQueries, shares: Shares) 
         universe=numbers.universe,
     )
     offsets = tuple(sum((share * numbers.numbers[row] for row, share in one or ()), Fraction(0)) for one in shares)
-    return answered, PublicPart(shares, offsets, implied)
+    return answered, PublicPart(shares, offsets, implied, queries)
 
 
 def _places(table: WeightTable, places: Sequence[int]) -> WeightTable:

@@ -208,7 +208,7 @@ _PARTS = "a sequence has at least one part, and its parts all are mechanisms"
 class Sequential(Mechanism[Data, tuple[Any, ...]]):
     """Every part answers about the same data, part k at ``shares[k]`` of the spend, see :func:`in_sequence`.
 
-    A part of nothing but public answers may have no share: it loses nothing at any spend, and answers at the whole.
+    A part of nothing but public answers may have no share: it loses nothing, and has as much as all together.
     Guarantee: that of the parts, at the whole spend: losses under one policy add up.
     Raises: UnsupportedCombination when the parts answer for different policies or records, or for unfit shares.
     Source: Kamalaruban et al. 2020, §3.4; McSherry 2009 for ordinary differential privacy.

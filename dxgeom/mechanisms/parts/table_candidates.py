@@ -23,6 +23,7 @@ from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.bases import ValueDistances, uneven_distances
 from dxgeom.mechanisms.parts.loads import enlarged
 from dxgeom.mechanisms.parts.measured_parts import AskedBoxes, parts_in_answers
+from dxgeom.mechanisms.parts.public_tables import public_tables
 from dxgeom.mechanisms.parts.scales import (
     LAPLACE,
     NORMAL,
@@ -160,6 +161,13 @@ class MarginalSpace:
     worst: bool
 
     @cached_property
+    def told(self) -> frozenset[int]:
+        """The sets of attributes whose residual public numbers tell, and that no answer asks of the data."""
+        if self.sensitivity.queries.public is None:
+            return frozenset()
+        return frozenset(public_tables(self.sensitivity.metric, self.queries, self.family))
+
+    @cached_property
     def family(self) -> SetFamily:
         """The tables, and all sets of attributes inside them."""
         return family_of(self.tables.sizes, self.tables.attribute_sets)
@@ -207,7 +215,7 @@ class MarginalSpace:
         return self._question(self.distance_bounds.least, self.costs)
 
     def _question(self, constants: tuple[Fraction | None, ...], costs: NDArray[np.float64]) -> MarginalQuestion:
-        return MarginalQuestion.under(self.family, constants, self.distance_bounds.presence, costs)
+        return MarginalQuestion.under(self.family, constants, self.distance_bounds.presence, costs, self.told)
 
     @cached_property
     def best(self) -> GaussianScales:
@@ -224,6 +232,8 @@ class MarginalSpace:
     @cached_property
     def volume_bound(self) -> float:
         """What no pure noise that stretches to every spend has a smaller objective than."""
+        if self.told:  # a volume of all that the tables are
+            return 0.0
         constants = self._question(self.distance_bounds.most, self.least_costs).constants
         return tables_volume_bound(self.family, constants, self.least_costs, self.worst)
 
@@ -241,7 +251,7 @@ def unbiased_tables_bound(space: MarginalSpace, concentrated: bool) -> float:
 
     constants, presence = np.array([allowed(one) for one in promise.most]), allowed(promise.presence)
     return best_gaussian_scales(
-        MarginalQuestion(space.family, constants, presence, space.least_costs), space.worst
+        MarginalQuestion(space.family, constants, presence, space.least_costs, space.told), space.worst
     ).bound
 
 
@@ -250,13 +260,23 @@ def marginal_space(sensitivity: Sensitivity, factors: NDArray[np.float64] | None
 
     Raises: TooLarge where the queries are not whole tables, or the metric is no sum over attributes.
     """
-    tables = _count_tables(sensitivity.queries, sensitivity.universe)
+    tables = _count_tables(_before_public(sensitivity.queries), sensitivity.universe)
     if sensitivity.universe is None:
         raise TooLarge("nobody says which attributes the records have")
     promise = distance_bounds_of(sensitivity.metric.metric, sensitivity.universe.shape, tables.classes)
     each = [np.ones(len(queries)) if factors is None else factors[queries] for queries in tables.queries]
     costs = np.array([one.max() if worst else one.mean() for one in each])
     return MarginalSpace(sensitivity, tables, promise, costs, np.array([one.min() for one in each]), worst)
+
+
+def _before_public(queries: LatticeQueries) -> LatticeQueries:
+    """What was asked, where answers are less public numbers. Raises: TooLarge where nobody kept it."""
+    if queries.public is None:
+        return queries
+    asked = queries.public.before
+    if asked is None:
+        raise TooLarge(f"{_NO_TABLES}, less what is public")
+    return LatticeQueries(queries.names, asked.tables, asked.units, queries.weight_errors, queries.records)
 
 
 def marginal_gaussian(space: MarginalSpace) -> AdditiveMechanism:
@@ -286,7 +306,7 @@ def _with_marginal_scales(name: str, space: MarginalSpace, scales: NDArray[np.fl
     if not np.any(space.question.protected):
         return without_noise(name, space.sensitivity)
     normal = name == NORMAL
-    wider = enlarged(space.family, space.distance_bounds, scales, normal)
+    wider = enlarged(space.family, space.distance_bounds, scales, normal, space.told)
     return proved(name, space, wider)
 
 
@@ -298,6 +318,8 @@ def kronecker_gaussian(space: MarginalSpace) -> AdditiveMechanism:
     """
     from dxgeom.mechanisms.parts.basis_program import KroneckerQuestion  # not before it is needed
 
+    if space.told:
+        raise TooLarge("along bases tables are not known less public numbers")
     if not has_uneven_attributes(space):
         raise TooLarge("every attribute's values are equally far apart: marginal-gaussian is the best there is")
     found = KroneckerQuestion(
@@ -320,5 +342,5 @@ def proved(name: str, space: MarginalSpace, scales: NDArray[np.float64], bases: 
 
     Raises: CertificateRefused where they are too small; TooLarge; UnsupportedCombination.
     """
-    made = TableMechanism(name, space.sensitivity.metric, space.queries, bases, scales)
+    made = TableMechanism(name, space.sensitivity.metric, space.queries, bases, scales, bool(space.told))
     return parts_in_answers(made, space.sensitivity, space.boxes)

@@ -158,8 +158,6 @@ class TableMechanism(LatticeNoise[NoisyTables]):
             raise CertificateRefused(f"noise in tables is {NORMAL} or {LAPLACE}, and along bases {KRONECKER}")
         if self.public and not self.told:
             raise CertificateRefused("the policy's public numbers tell no part of these tables, or not of such noise")
-        if self.told and np.any(self.scales.reshape(-1, self.family.count)[:, [*self.told]] > 0):
-            raise CertificateRefused("what public numbers tell of these tables has no noise")
         if self.normal:
             require_for_normal_noise(self.metric.privacy)
         self.require_no_number()
@@ -169,6 +167,8 @@ class TableMechanism(LatticeNoise[NoisyTables]):
             hides = hides_everything(self.family, self.distance_bounds, self.scales, self.normal, self.told)
         if not hides:
             raise CertificateRefused("noise in the parts of these tables does not hide what the metric protects")
+        if self.told and np.any(self.scales.reshape(-1, self.family.count)[:, [*self.told]] > 0):
+            raise CertificateRefused("what public numbers tell of these tables has no noise")
 
     @property
     def normal(self) -> bool:

@@ -219,7 +219,8 @@ class MarginalAnswers(CellAnswers, AnswersInParts[MarginalQueries, NoisyTables])
 
     def notes(self, level: float = 0.95) -> tuple[tuple[str, str], ...]:
         del level
-        public = (("public", one) for one in sentences_of_tables(self.mechanism))
+        # That they are compared with nothing is told once, below all answers.
+        public = (("public", one) for one in sentences_of_tables(self.mechanism)[:-1])
         return (("cells", "tables agree: what two have in common is the same"), *public)
 
     def as_dict(self, level: float = 0.95, *, joint: bool = False) -> dict[str, Any]:

@@ -209,12 +209,14 @@ def _loss(mechanism: TableMechanism, costs: NDArray[np.float64], worst: bool) ->
 
 def in_tables_instead(metric: VerifiedMetric, queries: LinearQueries, wish: Wish) -> Plan | None:
     """The plan of the same counts as whole tables, where answers and the numbers that noise is added to are too many
-    to be laid out beside each other; None for other queries, or where more is said of them than tables heed."""
+    to be laid out beside each other, or many, and public numbers tell parts of the tables; None for other queries, or
+    where more is said of them than tables heed."""
     tables = whole_tables_of(queries) if wish.plainly and wish.errors is None else None
     if tables is None:
         return None
     numbers = _noisy_numbers(tables)
-    if queries.count * numbers <= MOST_ENTRIES:
+    many = queries.count * numbers > MOST_ENTRIES
+    if not many and not (queries.count > MOST_ANSWERS and told_of_tables(metric, tables)):
         return None
     importance = queries.importance if wish.importance is None else each_importance(queries, wish.importance)
     try:
@@ -223,6 +225,8 @@ def in_tables_instead(metric: VerifiedMetric, queries: LinearQueries, wish: Wish
     except (TooLarge, CertificateRefused, UnsupportedCombination):  # as for answers: what became of these is told
         return None
     reason = f"{queries.count:,} answers that share {numbers:,} noisy numbers or more are not laid out"
+    if not many:
+        reason = f"of more than {MOST_ANSWERS} answers public numbers tell parts of whole tables, and nothing of a list"
     others = (CandidateResult("laplace", None, reason=f"not built: {reason}"),)
     return replace(made, decided=replace(made.decided, others=others))
 

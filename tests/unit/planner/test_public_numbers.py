@@ -455,7 +455,7 @@ def test_the_audit_refuses_a_part_that_asks_something_without_a_share(tmp_path):
     read = policy(tmp_path, MARGINS)
     plan = dx.plan(read.compile(), dx.queries_from_dict(TASKS, read))
     object.__setattr__(plan.mechanism, "shares", (Fraction(1, 2), Fraction(0), Fraction(1, 2)))
-    with pytest.raises(CertificateRefused, match="no share of the spend"):
+    with pytest.raises(CertificateRefused, match="no part of the budget"):
         [*mechanisms_within(plan.mechanism, "")]
 
 
