@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.parts.joint_totals import joint_strategy
+from dxgeom.mechanisms.parts.box_scales import round_steps
+from dxgeom.mechanisms.parts.joint_totals import gram_of_ranges, joint_strategy, round_strategy
 from dxgeom.mechanisms.parts.toeplitz_mechanism import (
     TOEPLITZ,
     LineStrategy,
@@ -57,6 +58,13 @@ def sought_totals(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> T
             if loss < least:
                 least, found = loss, (strategy, scale)
     made = None if found is None else ToeplitzMechanism(TOEPLITZ, metric, queries, found[0], np.array([found[1]]))
+    with suppress(TooLarge, CertificateRefused):
+        steps = round_steps(metric, merged)
+        if steps is not None:
+            sought, size = round_strategy(steps, gram_of_ranges(steps.size, lower, upper, costs))
+            around = ToeplitzMechanism(TOEPLITZ, metric, queries, sought, np.array([size]))
+            if _loss(around, worst) < least:
+                return around
     if np.any(lower > 0):
         with suppress(TooLarge, CertificateRefused):
             joint = _jointly(metric, queries)
