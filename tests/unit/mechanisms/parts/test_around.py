@@ -1,4 +1,4 @@
-"""Normal noise in counts of values that go round: Theorem 3, held against the dense solver, by driving, and as files."""
+"""Normal noise in counts of values that go round: Theorem 3, by the dense solver, by driving, and as files."""
 
 from __future__ import annotations
 
