@@ -11,6 +11,7 @@ from who leaves and who comes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice, pairwise, permutations
 from typing import Any, Final, NamedTuple, final
@@ -44,7 +45,10 @@ _MOST_KINDS_SQUARED: Final = 1 << 25
 _MOST_LISTED: Final = 1 << 24
 """Numbers: of more, changes are looked at as they come, and those that are alike more than once."""
 _MOST_RATIONAL: Final = 24
-_MOST_THROUGH_A_TRIANGLE: Final = 400
+_MOST_THROUGH_A_TRIANGLE: Final = 1 << 27
+"""Weights, of each answer and record;"""
+_MOST_IN_BALLS: Final = 400
+"""and so many answers are undone in balls, where float64 does not tell."""
 _MOST_RECORDS_IN_RINGS: Final = 1024
 _MOST_RING_ENTRIES: Final = 20_000_000
 _LEAST_OF_A_STEP: Final = 512
@@ -57,10 +61,10 @@ def carried(mechanism: AdditiveMechanism) -> NDArray[np.int64]:
     Raises: CertificateRefused where some coordinate belongs to no answer; TooLarge.
     """
     mixing, tables, law = mechanism.mixing, mechanism.sensitivity.queries.tables, mechanism.law
-    if isinstance(law, TriangularNormals) and law.dimension > _MOST_THROUGH_A_TRIANGLE:
+    if isinstance(law, TriangularNormals) and tables.count * tables.size > _MOST_THROUGH_A_TRIANGLE:
         raise TooLarge(
-            f"noise through a triangular matrix in more than {_MOST_THROUGH_A_TRIANGLE:,} answers is not held against "
-            "single records here: that it hides them is proved where it is made and read"
+            f"noise through a triangular matrix in {tables.count:,} answers is not held against {tables.size:,} single "
+            "records here: that it hides them is proved where it is made and read"
         )
     dimension = 0 if law is None else law.dimension
     if isinstance(mixing, DiagonalMixing) and len(mixing.noisy) == tables.count:
@@ -279,6 +283,9 @@ def _moves(
 def _require_short(law: NoiseLaw, parts: Iterable[tuple[NDArray[np.int64], NDArray[np.float64]]]) -> None:
     """Raises: CertificateRefused unless all shifts (E, m) are within their distances (E,) in the law's norm;
     TooLarge where very many are so near to theirs that float64 does not tell."""
+    if isinstance(law, TriangularNormals) and law.dimension > _MOST_IN_BALLS:
+        _require_short_through(law, parts)
+        return
     exact, looked_at, loose = _ExactLengths(), 0, max(_NEAR, _looseness(law))
     for shifts, distances in parts:
         few = np.array_split(shifts, 1 + shifts.size // _AT_ONCE)
@@ -296,6 +303,41 @@ def _require_short(law: NoiseLaw, parts: Iterable[tuple[NDArray[np.int64], NDArr
                     f"the noise does not hide what the metric protects: a change of a record at the distance "
                     f"{distances[place]:.9g} uses up more, {floats[place]:.9g}"
                 )
+
+
+def _require_short_through(
+    law: TriangularNormals, parts: Iterable[tuple[NDArray[np.int64], NDArray[np.float64]]]
+) -> None:
+    """The same through a large triangle L, without balls.
+
+    x solves L·x = w nearly, and what is left, r = w − L·x, is as long as ‖L⁻¹‖·‖r‖ at most. With Y near L⁻¹,
+    ‖L⁻¹‖ ≤ ‖Y‖/(1 − ‖L·Y − 1‖). A sum of m products is off by (m + 2)·2⁻⁵³ of both lengths (Higham 2002, (3.13)).
+    Raises: as :func:`_require_short`.
+    """
+    from scipy.linalg import solve_triangular  # slow to load, and few plans have such noise
+
+    factor, unit = law.factor, (law.dimension + 4) * 2.0**-52
+    whole, near = float(np.linalg.norm(factor)), solve_triangular(factor, np.eye(law.dimension), lower=True)
+    beside = float(np.linalg.norm(near))
+    left = float(np.linalg.norm(factor @ near - np.eye(law.dimension)))
+    left += unit * (whole * beside + math.sqrt(law.dimension))
+    if not left < 0.5:
+        raise TooLarge("the inverse of this triangular matrix is lost in rounding")
+    undone = beside / (1 - left) * (1 + 2.0**-30)
+    for shifts, distances in parts:
+        for few in np.array_split(np.arange(len(shifts)), 1 + shifts.size // _AT_ONCE):
+            moved = shifts[few].T.astype(np.float64)
+            found = solve_triangular(factor, moved, lower=True)
+            lengths = np.linalg.norm(found, axis=0)
+            rest = np.linalg.norm(factor @ found - moved, axis=0)
+            rest += unit * (whole * lengths + np.linalg.norm(moved, axis=0))
+            sure = (lengths + undone * rest) * (1 + 2.0**-40) <= distances[few]
+            if np.any(lengths[~sure] > distances[few][~sure] * (1 + _NEAR)):
+                raise CertificateRefused(
+                    "the noise does not hide what the metric protects: a change of a record moves answers too far"
+                )
+            if not np.all(sure):
+                raise TooLarge("some changes are too near to their distances to be told apart in float64")
 
 
 def _floats(law: NoiseLaw, shifts: NDArray[np.float64]) -> NDArray[np.float64]:

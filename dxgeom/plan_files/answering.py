@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +29,7 @@ from dxgeom.mechanisms.parts.table_mechanism import KRONECKER
 from dxgeom.mechanisms.parts.toeplitz_mechanism import (
     TOEPLITZ,
     ToeplitzMechanism,
+    WeightsAround,
     totals_in_answers,
 )
 from dxgeom.metrics.verification import VerifiedMetric
@@ -220,9 +222,12 @@ def _in_totals(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechani
     if law["kind"] != IN_TOTALS:
         raise Wrong("DX305", "mechanism.law", f"the 'kind' of this is {IN_TOTALS}")
     scales = floats_of(law["scales"], "mechanism.law.scales")
-    boxes = _counted_boxes(sensitivity)
+    around = _around(sensitivity)
+    boxes = _counted_boxes(sensitivity) if around is None else around.prefixes
     strategy = strategy_of([law["strategy"]], boxes.merged, "mechanism.law.strategy")
     with refused_as("DX306", "mechanism.law"):
+        if around is not None:
+            return around.through(sensitivity, strategy, scales)
         made = ToeplitzMechanism(part.name, sensitivity.metric, boxes, strategy, scales)
         return totals_in_answers(made, sensitivity)
 
@@ -237,6 +242,16 @@ def _in_boxes(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanis
     with refused_as("DX306", "mechanism.law"):
         factors = measured_of(law["measured"], boxes.merged.sizes, "mechanism.law.measured")
         return in_answers(BoxMechanism(part.name, sensitivity.metric, boxes, factors, scales), sensitivity)
+
+
+def _around(sensitivity: Sensitivity) -> WeightsAround | None:
+    """Queries that are no boxes, of values that go round; None for all others."""
+    try:
+        counted_boxes(sensitivity)
+    except TooLarge:
+        with suppress(TooLarge):
+            return WeightsAround.of(sensitivity)
+    return None
 
 
 def _counted_boxes(sensitivity: Sensitivity) -> BoxQueries:

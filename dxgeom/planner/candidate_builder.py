@@ -25,7 +25,7 @@ from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge, Unsupporte
 from dxgeom.geometry.hulls import LARGEST_DIMENSION, require_few_dimensions
 from dxgeom.mechanisms import gaussian, parts  # whose files are loaded when they are asked for
 from dxgeom.mechanisms.bounds.root_trace import MatrixBall, root_trace_below
-from dxgeom.mechanisms.bounds.workload_bound import WeighedWorkload, weighed_workload
+from dxgeom.mechanisms.bounds.workload_bound import MOST_ANSWERS, WeighedWorkload, weighed_workload
 from dxgeom.mechanisms.gaussian.mechanism import covariance_work, elimination_work
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.laplace import max_min_laplace, optimal_laplace
@@ -170,6 +170,8 @@ def build_cost(mechanism: AdditiveMechanism) -> str:
 _Thing = TypeVar("_Thing")
 
 _TOTAL = Objective("mse")
+_TOGETHER = 1_600
+"""Answers that have one bound, where they are too many for that."""
 _MOMENT = 1e9
 """Multiplications that a bound may take unasked beside a quick search."""
 _DEFAULT = PlanOptions()
@@ -222,26 +224,30 @@ class CandidateBuilder:
     def bound_takes_long(self) -> bool:
         """Whether only weights of pairs tell a bound, and their proof is more than a moment's work."""
         if isinstance(self._space, Exception) and not self.asks_tables:
-            workload = self._weighed_workload
-            return workload is not None and workload.work > _MOMENT
+            return sum(workload.work for workload in self._weighed_workloads) > _MOMENT
         return False
 
     @cached_property
-    def _weighed_workload(self) -> WeighedWorkload | None:
+    def _weighed_workloads(self) -> tuple[WeighedWorkload, ...]:
+        """All answers together, or where they are too many some thousand at a time: bounds of these add up."""
         sensitivity, factors = self.sensitivity, self.factors
         roots = sensitivity.queries.float_steps * (1.0 if factors is None else np.sqrt(factors))
-        try:
-            return weighed_workload(sensitivity.metric.metric, sensitivity.queries.tables, roots)
-        except TooLarge:
-            return None
+        groups = 1 if len(roots) <= MOST_ANSWERS else -(-len(roots) // _TOGETHER)
+        found = []
+        for places in (np.arange(first, len(roots), groups) for first in range(groups)):
+            tables = sensitivity.queries.tables
+            tables = tables if groups == 1 else tables.only(places.tolist())
+            with suppress(TooLarge):
+                found.append(weighed_workload(sensitivity.metric.metric, tables, roots[places]))
+        return tuple(one for one in found if one is not None)
 
     def _bound_by_weights(self) -> float:
         """Of Gaussian noise, by weights of pairs that are products over attributes: where differences are too many."""
-        workload = self._weighed_workload
-        share = len(self.sensitivity.queries.names) if self.objective.name == "max" else 1
-        with suppress(TooLarge):
-            return 0.0 if workload is None else workload.bound(self.options.work) / share
-        return 0.0
+        total, each = 0.0, self.options.work / max(1, len(self._weighed_workloads))
+        for workload in self._weighed_workloads:
+            with suppress(TooLarge):
+                total += workload.bound(each)
+        return total / len(self.sensitivity.queries.names) if self.objective.name == "max" else total
 
     def _bound_by_category(self) -> float:
         """Of prefixes in several categories, known without a search for a covariance."""

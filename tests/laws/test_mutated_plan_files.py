@@ -29,6 +29,7 @@ from reference.stated_policy import stated_distances
 import dxgeom as dx
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.parts.joint_totals import JointStrategy
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
 from dxgeom.noise.round_laws import LaplaceNoise
 from dxgeom.plan_files.text.json_text import document_text
@@ -46,14 +47,38 @@ IN_TOTALS = {
     "intervals, concentrated, presence, toeplitz-gaussian": True,
 }
 """Noise that is younger than what was recorded, and whether its answers are listed."""
+JOINTLY = {
+    "boxes, concentrated, presence, joint totals": ((4, 3), True),
+    "boxes, concentrated, around, joint totals": ((7,), None),
+    "boxes, concentrated, presence, around, joint totals": ((7,), True),
+}
+"""Noise through a matrix that is sought for the boxes: sizes of attributes, and whether records come and go."""
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plans")
-    return {name: keeping.plan_file(name) for name in keeping.names()} | {
-        name: in_totals(folder / f"{listed}.json", listed) for name, listed in IN_TOTALS.items()
-    }
+    return (
+        {name: keeping.plan_file(name) for name in keeping.names()}
+        | {name: in_totals(folder / f"{listed}.json", listed) for name, listed in IN_TOTALS.items()}
+        | {name: in_joint_totals(folder / f"{name}.json", *how) for name, how in JOINTLY.items()}
+    )
+
+
+def in_joint_totals(path, sizes, presence):
+    rules = [{"presence": True, "epsilon": 1}] if presence else []
+    if len(sizes) > 1:
+        policy = policy_of_ranges(sizes, "concentrated", (), presence=True, alone=True)
+        asked = [{"a0": (0, 2), "a1": (1, 3)}, {"a0": (1, 4), "a1": (0, 2)}, {"a0": (0, 3)}]
+    else:
+        hour = {"range": [0, sizes[0] - 1], "step": 1, "wraps": True}
+        said = {"policy": "around", "privacy": "concentrated", "universe": {"attributes": {"a0": hour}}, "budget": 9}
+        policy = dx.Policy.from_dict(said | {"rules": [*rules, {"change": "a0", "per": 1, "epsilon": 0.5}]})
+        asked = [{"a0": (low, low + 3)} for low in range(sizes[0] - 2)]
+    plan = dx.plan(policy.compile(), BoxQueries.of(policy.universe, asked), mechanism=TOEPLITZ)
+    assert isinstance(plan.mechanism.strategy, JointStrategy)
+    dx.save_plan(plan, path, policy=policy)
+    return path
 
 
 def in_totals(path, listed):
@@ -125,6 +150,7 @@ NARROWER = {
     "boxes, pure, plain": 1,
     "boxes, concentrated, the worst, boxes-gaussian": 1,
     "boxes, concentrated, presence, toeplitz-gaussian": 1,
+    **{name: 1 for name in JOINTLY if "around" in name},
 }
 
 

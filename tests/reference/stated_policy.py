@@ -48,13 +48,17 @@ def _attributes(written):
 def _attribute(name, said):
     if isinstance(said, list) and all(isinstance(label, str) for label in said):
         return PlainAttribute(name, "", tuple(said), None, "")
-    if set(said) != {"range", "step"}:
+    around = set(said) == {"range", "step", "wraps"} and said["wraps"] == "true"
+    if set(said) != {"range", "step"} and not around:
         raise ValueError
     (low, high), step = map(Fraction, said["range"]), Fraction(said["step"])
     places = tuple(low + number * step for number in range(int((high - low) / step) + 1))
     if step <= 0 or places[-1] != high:
         raise ValueError
-    return PlainAttribute(name, "", tuple(map(str, places)), places, "")
+    if around and len(places) < 3:
+        raise ValueError
+    roads = tuple((k, (k + 1) % len(places), step) for k in range(len(places))) if around else None
+    return PlainAttribute(name, "", tuple(map(str, places)), None if around else places, "", roads=roads)
 
 
 def _rule(said):

@@ -38,7 +38,8 @@ _STAGES: Final = ((8, 6), (2, 2), (1, 3))
 _IN_ANY_CASE: Final = 1e8
 """Multiplications that matrices may take whatever is allowed: a moment's."""
 _FEWEST: Final = 64
-_MOST_ANSWERS: Final = 6_000
+MOST_ANSWERS: Final = 6_000
+"""More have no bound by all pairs of them."""
 _DOWNWARD: Final = 1 - 2.0**-40
 
 
@@ -103,8 +104,8 @@ class WeighedWorkload:
 
 def weighed_workload(metric: Metric, tables: WeightTables, roots: Floats) -> WeighedWorkload | None:
     """None where no pair of records is at a finite distance that is known here. Raises: TooLarge."""
-    if tables.count > _MOST_ANSWERS:
-        raise TooLarge(f"a bound by all pairs of answers is for at most {_MOST_ANSWERS:,} of them")
+    if tables.count > MOST_ANSWERS:
+        raise TooLarge(f"a bound by all pairs of answers is for at most {MOST_ANSWERS:,} of them")
     weights = factored(tables, roots)
     kinds = pair_kinds(metric, tables.shape, weights.axes, weights.classes)
     if not kinds:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from dxgeom.errors import TooLarge
+from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.bounds.workload_bound import weighed_workload
 from dxgeom.mechanisms.parts.box_bound_at_once import (
     UPWARD,
@@ -34,7 +34,8 @@ from dxgeom.mechanisms.parts.box_bound_at_once import (
     spread,
     where_records_go,
 )
-from dxgeom.mechanisms.parts.box_scales import line_gaps
+from dxgeom.mechanisms.parts.box_scales import line_gaps, round_steps
+from dxgeom.mechanisms.parts.joint_totals import gram_of_ranges, round_bound
 from dxgeom.mechanisms.parts.tables import family_of
 from dxgeom.mechanisms.parts.volumes import tables_volume_bound
 from dxgeom.mechanisms.parts.weighed_totals import prefixes_bound_by_weights
@@ -337,7 +338,7 @@ def boxes_bound(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.flo
     if found:
         return found * least / UPWARD
     found = max(_by_duality(metric, boxes, costs, alone, every), _by_weights(metric, boxes, costs))
-    found = max(found, _of_prefixes_along_a_line(metric, boxes, costs)) * least
+    found = max(found, _of_prefixes_along_a_line(metric, boxes, costs), _around(metric, boxes, costs)) * least
     if metric.privacy == PURE:
         for known, among in (_of_whole_tables(metric, boxes, costs), _by_directions(metric, boxes, costs)):
             if known:
@@ -464,6 +465,18 @@ def _of_prefixes_along_a_line(metric: VerifiedMetric, boxes: BoxQueries, costs: 
     gaps, size = line_gaps(metric, boxes)[0], boxes.sizes[0]
     each = np.bincount(boxes.upper[:, 0] - 1, costs, size).astype(np.float64)
     return prefixes_bound_by_weights(size, float(metric.metric.epsilon), gaps, each)
+
+
+def _around(metric: VerifiedMetric, boxes: BoxQueries, costs: NDArray[np.float64]) -> float:
+    """Of ranges of values that go round, by weights of records and of steps; 0 of others."""
+    try:
+        steps = round_steps(metric, boxes)
+        if steps is None:
+            return 0.0
+        farther = replace(steps, apart=steps.apart * UPWARD)
+        return round_bound(farther, gram_of_ranges(steps.size, boxes.lower[:, 0], boxes.upper[:, 0], costs)) / UPWARD
+    except (TooLarge, CertificateRefused):
+        return 0.0
 
 
 def _of_group(moments: Sequence[NDArray[np.float64]], roots: NDArray[np.float64]) -> float:

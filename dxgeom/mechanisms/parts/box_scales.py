@@ -12,6 +12,7 @@ other attributes' levels; one that comes or goes by what it is of all.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.linear.distance_bounds import distance_bounds_of, parts_of
 from dxgeom.mechanisms.parts.factors import Factor, Path
+from dxgeom.mechanisms.parts.joint_totals import RoundSteps
 from dxgeom.mechanisms.parts.loads import (
     LARGEST_SCALE,
     ChangeBounds,
@@ -37,12 +39,14 @@ from dxgeom.mechanisms.parts.program import Budgets, least_cost_rates
 from dxgeom.mechanisms.parts.scales import only_taken, rates_of_tables
 from dxgeom.metrics.combinations import PresenceMetric
 from dxgeom.metrics.families import LineMetric
+from dxgeom.metrics.graph import GraphMetric
 from dxgeom.metrics.over_periods import OverPeriods
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.sealed import Closed, cached_property
 from dxgeom.universe.workloads.box_queries import BoxQueries
 
 _MOST_BLOCKS: Final = 20_000
+_FEWEST_AROUND: Final = 3
 Levels = tuple[int, ...]
 
 
@@ -158,6 +162,34 @@ class BoxQuestion(Closed):
         limits = np.array([float(one) for one in self.limits.values()])
         used = np.flatnonzero(np.asarray(matrix.sum(axis=0)).ravel() > 0)
         return Budgets(matrix[:, used].tocsr(), (limits**2 if self.normal else limits)[used])
+
+
+def round_steps(metric: VerifiedMetric, merged: BoxQueries) -> RoundSteps | None:
+    """What it promises of values that go round, of whose attribute alone these boxes are; None where they do not.
+
+    Guarantee: distances of different attributes add up, and every change of this one is made of such steps; a step
+    through absence is no further than both records are long. Raises: TooLarge where distances do not add up.
+    """
+    if len(merged.columns) != 1 or metric.over_periods is not None:
+        return None
+    presence = metric.metric.epsilon if isinstance(metric.metric, PresenceMetric) else None
+    inner = metric.metric.inner if isinstance(metric.metric, PresenceMetric) else metric.metric
+    (column,), size = merged.columns, merged.sizes[0]
+    apart = np.full(size, math.inf)
+    own = parts_of(inner, merged.universe.shape)[column.axis]
+    if not isinstance(own, GraphMetric) or size < _FEWEST_AROUND:
+        return None
+    low, high = (np.sort(column.codes[np.stack([own.first, own.second])], axis=0)[place] for place in (0, 1))
+    told = low != high
+    over = (low == 0) & (high == size - 1)
+    if not np.all((high == low + 1) | over | ~told) or not np.any(over):
+        return None
+    np.minimum.at(apart, np.where(over, size - 1, low)[told], own.bounds[told])
+    if presence is not None:
+        apart[apart >= 2 * float(presence)] = math.inf
+    if np.any(apart <= 0) or (presence is None and np.any(np.isinf(apart))):
+        return None
+    return RoundSteps(size, presence, apart)
 
 
 def line_gaps(metric: VerifiedMetric | OverPeriods, boxes: BoxQueries) -> list[NDArray[np.float64] | None]:

@@ -17,12 +17,13 @@ from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.contract.readers import CountedTables, require_own_records
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.distance_bounds import joint_distance_bounds_of
+from dxgeom.mechanisms.linear.lattice import tables_over
 from dxgeom.mechanisms.linear.mixing import Classes, IntegerMixing, RunningTotals, Summing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_mechanism import BoxedCounts
-from dxgeom.mechanisms.parts.box_scales import line_gaps, promised_of
+from dxgeom.mechanisms.parts.box_scales import line_gaps, promised_of, round_steps
 from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
-from dxgeom.mechanisms.parts.joint_totals import JointStrategy
+from dxgeom.mechanisms.parts.joint_totals import JointStrategy, RoundSteps, round_strategy
 from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy
@@ -136,6 +137,9 @@ class ToeplitzMechanism(BoxedCounts):
 
     def _hides(self) -> bool:
         if isinstance(self.strategy, JointStrategy):
+            steps = round_steps(self.metric, self.merged)
+            if steps is not None:
+                return self.strategy.hides_around(self.scale, steps)
             presence = joint_presence(self.metric, self.merged)
             return self.strategy.sizes == self.merged.sizes and self.strategy.hides(self.scale, presence)
         if isinstance(self.strategy, CategoryStrategy):
@@ -309,3 +313,57 @@ def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> Addi
     divisors = tuple(step * made.steps_per_count for step in sensitivity.queries.steps)
     mixing = IntegerMixing(made.taken.astype(np.int64), divisors, made)
     return AdditiveMechanism(made.name, sensitivity, made.law, mixing)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WeightsAround:
+    """Linear queries of one attribute whose values go round: ``totals`` (K, n): what each takes of the running totals,
+    whole, in its own steps; ``prefixes``: these totals."""
+
+    steps: RoundSteps
+    totals: NDArray[np.int64] = field(repr=False)
+    prefixes: BoxQueries = field(repr=False)
+
+    @classmethod
+    def of(cls, sensitivity: Sensitivity) -> WeightsAround:
+        """Raises: TooLarge where they are of several attributes, or of one that does not go round."""
+        queries, universe = sensitivity.queries, sensitivity.universe
+        refused = TooLarge("these queries are not of one attribute whose values go round")
+        if universe is None or universe.listed is not None:
+            raise refused
+        tables = [*tables_over(queries, universe)]
+        axes = {axis for table in tables for axis in table.axes}
+        if len(axes) != 1:
+            raise refused
+        (axis,) = axes
+        size = universe.shape[axis]
+        if len(queries.names) * size > MOST_ENTRIES:
+            raise refused
+        weights = np.zeros((len(queries.names), size + 1), dtype=np.int64)
+        for table in tables:
+            values = table.classes[0] if table.axes else np.zeros(size, dtype=np.int64)
+            weights[table.queries, :size] = table.flat[:, values]
+        prefixes = BoxQueries.of(universe, [{universe.attributes[axis].name: (0, end + 1)} for end in range(size)])
+        steps = round_steps(sensitivity.metric, prefixes.merged)
+        if steps is None or steps.size != size:
+            raise refused
+        return cls(steps, weights[:, :size] - weights[:, 1:], prefixes)
+
+    def built(self, sensitivity: Sensitivity, costs: NDArray[np.float64]) -> AdditiveMechanism:
+        """Noise in their running totals, for the least total of squared errors, each over its step and times its cost
+        (K,). Guarantee: as :func:`totals_in_answers`. Raises: TooLarge, CertificateRefused."""
+        strategy, scale = round_strategy(self.steps, self.gram(costs))
+        return self.through(sensitivity, strategy, np.array([scale]))
+
+    def through(
+        self, sensitivity: Sensitivity, strategy: TotalsStrategy, scales: NDArray[np.float64]
+    ) -> AdditiveMechanism:
+        """The same with this strategy. Raises: CertificateRefused where it hides too little."""
+        made = ToeplitzMechanism(TOEPLITZ, sensitivity.metric, self.prefixes, strategy, scales)
+        divisors = (Fraction(made.steps_per_count),) * len(self.totals)
+        return AdditiveMechanism(made.name, sensitivity, made.law, IntegerMixing(self.totals, divisors, made))
+
+    def gram(self, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n, n): what squared errors in totals count."""
+        return np.asarray((self.totals.T * costs) @ self.totals, dtype=np.float64)

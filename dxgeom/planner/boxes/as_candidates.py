@@ -21,8 +21,9 @@ from dxgeom.mechanisms.parts.box_candidates import in_answers
 from dxgeom.mechanisms.parts.box_scales import line_gaps
 from dxgeom.mechanisms.parts.contrast_answers import in_contrasts
 from dxgeom.mechanisms.parts.contrast_search import QUICK_WORK, THOROUGH_WORK, ContrastSearch, Look
+from dxgeom.mechanisms.parts.joint_totals import round_bound
 from dxgeom.mechanisms.parts.products import ProductQueries, in_products, product_queries, require_laid_out
-from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, totals_in_answers
+from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, WeightsAround, totals_in_answers
 from dxgeom.planner.boxes.choosing import measured_flat, sought, sought_totals
 from dxgeom.planner.objectives.objective import Objective
 from dxgeom.privacy.measures import CONCENTRATED, PURE
@@ -42,7 +43,15 @@ class BoxCandidates:
     @property
     def boxes(self) -> bool:
         """Whether there are any, under a metric for whose attributes noise in boxes is known."""
-        return self._boxes is not None
+        return self._boxes is not None or self._around is not None
+
+    @cached_property
+    def _around(self) -> WeightsAround | None:
+        """Weights of values that go round, where these are no boxes but perhaps ranges over the end of the round."""
+        try:
+            return None if self.worst or self._boxes is not None else WeightsAround.of(self.sensitivity)
+        except TooLarge:
+            return None
 
     @cached_property
     def _boxes(self) -> BoxQueries | None:
@@ -64,6 +73,8 @@ class BoxCandidates:
 
     def built(self, kind: str) -> AdditiveMechanism:
         """The noise of that kind. Raises: TooLarge, CertificateRefused."""
+        if kind == TOEPLITZ and self._around is not None:
+            return self._around.built(self.sensitivity, self._costs_around)
         if kind == TOEPLITZ:
             made = sought_totals(self.sensitivity.metric, self.counted, self.worst)
             return totals_in_answers(made, self.sensitivity)
@@ -97,6 +108,10 @@ class BoxCandidates:
     def bound(self) -> float:
         """What no additive noise that stretches to every spend has a smaller objective than; 0 where none is known. For
         pure privacy up to a chance of 10⁻⁹ in the directions that it draws."""
+        if self._around is not None:
+            steps = self._around.steps
+            farther = replace(steps, apart=steps.apart * UPWARD)
+            return round_bound(farther, self._around.gram(self._costs_around)) / UPWARD**2
         if self._boxes is None:
             return 0.0
         boxes, metric = self._boxes, self.sensitivity.metric
@@ -107,6 +122,10 @@ class BoxCandidates:
             return boxes_bound(metric, boxes, costs)
         except (TooLarge, CertificateRefused, NotANormBall):
             return 0.0
+
+    @property
+    def _costs_around(self) -> NDArray[np.float64]:
+        return self.sensitivity.queries.float_steps**2 * (1.0 if self.factors is None else self.factors)
 
     def _costs(self, boxes: BoxQueries) -> NDArray[np.float64]:
         return np.ones(boxes.count) if self.factors is None else self.factors

@@ -27,10 +27,11 @@ from dxgeom.mechanisms.parts.box_scales import (
     block_variances,
     line_gaps,
     promised_of,
+    round_steps,
     worst_scales,
 )
 from dxgeom.mechanisms.parts.factors import Factor, Path, trees
-from dxgeom.mechanisms.parts.joint_totals import joint_strategy
+from dxgeom.mechanisms.parts.joint_totals import gram_of_ranges, joint_strategy, round_strategy
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
 from dxgeom.mechanisms.parts.toeplitz_mechanism import (
     TOEPLITZ,
@@ -86,6 +87,13 @@ def sought_totals(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> T
             if loss < least:
                 least, found = loss, (strategy, scale)
     made = None if found is None else ToeplitzMechanism(TOEPLITZ, metric, queries, found[0], np.array([found[1]]))
+    with suppress(TooLarge, CertificateRefused):
+        steps = round_steps(metric, merged)
+        if steps is not None:
+            sought, size = round_strategy(steps, gram_of_ranges(steps.size, lower, upper, costs))
+            around = ToeplitzMechanism(TOEPLITZ, metric, queries, sought, np.array([size]))
+            if _loss(around, worst) < least:
+                return around
     if np.any(lower > 0):
         with suppress(TooLarge, CertificateRefused):
             joint = _jointly(metric, queries)

@@ -33,6 +33,7 @@ from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.planner.candidates import CandidateResult
 from dxgeom.planner.objectives.aims import Aim, TriedNoise, counts_worst, each_importance, with_aims
 from dxgeom.planner.plan import Plan
+from dxgeom.planner.public_numbers import MOST_ANSWERS, told_of_tables
 from dxgeom.planner.wish import AUTO, Wish
 from dxgeom.privacy.measures import CONCENTRATED, PURE, privacy_measure_of, require_for_normal_noise
 from dxgeom.universe.queries import LinearQueries

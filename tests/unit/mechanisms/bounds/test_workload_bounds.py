@@ -18,6 +18,8 @@ from dxgeom.mechanisms.bounds.weighed_pairs import WeighedBlock, even_weights, r
 from dxgeom.mechanisms.bounds.workload_bound import weighed_workload
 from dxgeom.mechanisms.gaussian.mechanism import best_gaussian, gaussian_space
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.planner import candidate_builder
+from dxgeom.planner.candidate_builder import CandidateBuilder
 
 RULES = {
     "presence": [{"presence": True, "epsilon": 1}],
@@ -246,3 +248,20 @@ def test_no_noise_that_was_tried_errs_less_than_the_plan_s_bound(rules, privacy,
     losses = [one.loss for one in plan.candidates if one.loss is not None]
     assert 0 < plan.lower_bound <= min(losses)
     assert plan.gap == plan.loss / plan.lower_bound
+
+
+@pytest.mark.parametrize("kind", ["tables", "prefixes", "products"])
+@pytest.mark.parametrize("rules", ["presence", "attributes", "both"])
+def test_bounds_of_answers_that_are_too_many_add_up(rules, kind, monkeypatch):
+    """Some at a time, they are no more than all together have, and no more than the optimum."""
+    own = policy(RULES[rules], (3, 4))
+    metric, queries = own.compile(), workload(own.universe, kind, 1)
+    sensitivity = sensitivity_of(metric, queries)
+    together = CandidateBuilder(sensitivity)._bound_by_weights()
+    monkeypatch.setattr(candidate_builder, "MOST_ANSWERS", 3)
+    monkeypatch.setattr(candidate_builder, "_TOGETHER", 3)
+    shared = CandidateBuilder(sensitivity)
+    assert len(shared._weighed_workloads) == -(-queries.count // 3)
+    assert 0 < shared._bound_by_weights() <= min(together * 1.05, optimum(metric, queries) * (1 + 1e-9))
+    each = [optimum(metric, queries.only(range(first, queries.count, -(-queries.count // 3)))) for first in range(2)]
+    assert shared._bound_by_weights() >= 0.5 * sum(each)

@@ -11,6 +11,7 @@ import pytest
 from flint import fmpq, fmpq_mat
 
 import dxgeom as dx
+from dxgeom.audit import listed_shifts
 from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.bounds.root_trace import MatrixBall, root_trace_below
@@ -176,3 +177,33 @@ def test_a_plan_is_the_same_from_its_file_and_is_audited(tmp_path, monkeypatch):
     released = plan.release(counts, ledger=tmp_path / "l.db", spend=50, id="one")
     exact = moved_by_records(counted_boxes(plan.mechanism.sensitivity)).T @ counts
     assert np.all(np.abs(np.array(released.values, dtype=np.float64) - exact) < 1)  # one in 10¹⁵ is further off
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_audit_of_very_many_boxes_says_what_rationals_say(seed, monkeypatch):
+    """By solving for each record, with what is left; narrower noise is refused, or is too near to tell."""
+    _, _, sensitivity, boxes = asked((7, 6), 12, seed=seed)
+    mechanism, metric = boxed_covariance(sensitivity, boxes, None, WORK, quick=True).mechanism, sensitivity.metric
+    weights = listed_shifts.carried(mechanism)
+    slowly = listed_shifts.require_hidden_shifts(mechanism.law, weights, metric.metric)
+    monkeypatch.setattr(listed_shifts, "_MOST_IN_BALLS", 1)
+    assert listed_shifts.require_hidden_shifts(mechanism.law, weights, metric.metric) == slowly
+    inverse = rational_inverse(mechanism.law)
+    longest = max(sum(part**2 for part in inverse_times(inverse, own)) for own in weights.T.tolist())
+    tight = float((fmpq(1, 4) / longest).p) / float((fmpq(1, 4) / longest).q)
+    for part, wrong in ((1 - 2.0**-40, TooLarge), (1 - 2.0**-12, CertificateRefused), (0.5, CertificateRefused)):
+        narrower = TriangularNormals(mechanism.law.factor * (part / tight**0.5))
+        with pytest.raises(wrong):
+            listed_shifts.require_hidden_shifts(narrower, weights, metric.metric)
+    monkeypatch.setattr(listed_shifts, "_MOST_THROUGH_A_TRIANGLE", 12)
+    with pytest.raises(TooLarge, match="single records"):
+        listed_shifts.carried(mechanism)
+
+
+def rational_inverse(law):
+    return fmpq_mat([[fmpq(*float(one).as_integer_ratio()) for one in row] for row in law.factor.tolist()]).inv()
+
+
+def inverse_times(inverse, own):
+    moved = inverse * fmpq_mat([[fmpq(int(one))] for one in own])
+    return [moved[row, 0] for row in range(moved.nrows())]
