@@ -31,6 +31,7 @@ TABLES = {
     "searches": ("searches.csv", None, None),
     "shelter": ("people.csv", None, None),
     "smart-meters": ("readings.csv", None, 300),
+    "spare-parts": ("deliveries.csv", None, None),
     "tenants": ("tenants.csv", None, 220),
     "us-cities": ("people.csv", "residents", None),
     "vaccinations": ("vaccinations.csv", None, 240),

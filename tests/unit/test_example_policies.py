@@ -100,7 +100,7 @@ def test_no_example_is_forgotten():
     languages |= {
         "adult/keys.yaml",
         "adult/quantiles.yaml",
-        *(f"{name}/tasks.yaml" for name in ("adult", "clinic", "payroll", "searches", "smart-meters")),
+        *(f"{name}/tasks.yaml" for name in ("adult", "clinic", "payroll", "searches", "smart-meters", "spare-parts")),
     }
     assert {path for path in written if path.endswith(".yaml")} == languages
     readme, sources = ((POLICIES / file).read_text(encoding="utf-8") for file in ("README.md", "SOURCES.md"))
@@ -262,7 +262,7 @@ def test_check_finds_nothing_that_was_not_meant(name):
     assert bool(review.unprotected) == (name in PUBLIC)
 
 
-@pytest.mark.parametrize("name", sorted(set(TABLES) - {"us-cities", "adult", "arrivals"}))
+@pytest.mark.parametrize("name", sorted(set(TABLES) - {"us-cities", "adult", "arrivals", "spare-parts"}))
 def test_the_metric_of_an_example_is_that_of_its_exact_twin(name):
     """Distances along a time are held against those by hand in tests/unit/policy/test_time.py."""
     policy = example(name)
@@ -314,7 +314,7 @@ def test_an_example_is_planned_and_released_from_its_own_files(name, tmp_path):
     public = {query for query, value, (low, high) in answers if not low < value < high}
     assert public == PUBLIC.get(name, set()) | EVERYBODY.get(name, set()) | KNOWN.get(name, set())
     assert records is None or release.records == records
-    assert (release.records is None) == (name in {"arrivals", "searches", "shelter"})
+    assert (release.records is None) == (name in {"arrivals", "searches", "shelter", "spare-parts"})
 
 
 def test_epsilon_differential_privacy_is_epsilon_between_any_two_records():
@@ -628,6 +628,27 @@ def test_words_that_many_typed_are_reported_and_those_of_one_visitor_are_not(tmp
     inside = [low <= counts[key] <= high for key, low, high in zip(told, found["low"], found["high"], strict=True)]
     assert sum(inside) >= len(inside) - 2
     assert dx.ledger.verify_ledger(ledger).chances[1].allowed == Fraction(1, 10**6)
+
+
+def test_two_deliveries_are_as_far_apart_as_both_from_none():
+    policy = example("spare-parts")
+    assert policy.compile().size == 1_200_001
+    assert policy.explain({"workshop": 1, "part": 1}, {"workshop": 800, "part": 1500}).distance == 2
+
+
+@pytest.mark.long
+def test_parts_that_workshops_need_often_are_reported_and_few_that_nobody_ordered(tmp_path):
+    policy = example("spare-parts")
+    plan = dx.plan(policy.compile(), dx.load_queries(POLICIES / "spare-parts" / "tasks.yaml", policy))
+    table = POLICIES / "spare-parts" / "deliveries.csv"
+    found = plan.release(table, ledger=":memory:", spend=1, insecure_test_seed=7).to_arrow().to_pydict()
+    with table.open(encoding="utf-8", newline="") as file:
+        counts = Counter((row["workshop"], row["part"]) for row in csv.DictReader(file))
+    told = [*zip(map(str, found["workshop"]), map(str, found["part"]), strict=True)]
+    assert {key for key, count in counts.items() if count > 25} <= {*told}
+    assert sum(counts[key] == 0 for key in told) <= 7  # one is expected: more have a chance of 1e-5
+    inside = [low <= counts[key] <= high for key, low, high in zip(told, found["low"], found["high"], strict=True)]
+    assert sum(inside) >= len(inside) - 6
 
 
 def test_the_way_by_road_is_explained_in_exact_kilometres():
