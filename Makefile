@@ -61,7 +61,7 @@ soak: .venv/ready .venv-services/ready
 	DXGEOM_KILLS=1000 $(PYTEST) -m "" tests/unit/ledger/test_ledger_processes.py -k killed
 	DXGEOM_KILLS=250 $(PYTEST) -m "" -n auto tests/unit/ledger/test_answers_of_killed_processes.py -k "ends or begins"
 	DXGEOM_KILLS=1000 $(PYTEST) -m "" tests/unit/planner/test_release_processes.py -k whatever_was_shown
-	DXGEOM_LIVES=1000 $(PYTEST) -m long tests/unit/planner/instalments
+	DXGEOM_LIVES=1000 $(PYTEST) -m long -rP tests/unit/planner/instalments
 	DXGEOM_POLICIES=6000 $(PYTEST) -m "" -n auto -rP tests/laws/test_noise_by_unit_vectors.py
 	DXGEOM_SPOILED=500 $(PYTEST) -m "" -n auto tests/laws/test_witness_laws.py
 	DXGEOM_MUTATIONS=10000 $(PYTEST) -m "" -n auto -rP tests/laws/test_mutated_plan_files.py

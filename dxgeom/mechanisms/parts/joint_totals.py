@@ -16,7 +16,7 @@ counts are the same all around, one weight of all records and one of all steps a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, final
@@ -25,6 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
+from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds
+from dxgeom.mechanisms.parts.weighed_totals import MARGIN, hidden_along, told_along, within_along
+from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.triangular import KroneckerNormals, TotalsPreimages, TriangularNormals
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.sealed import Closed, cached_property, seal
@@ -39,8 +42,6 @@ LARGEST_IN_ROOT: Final = 2**44
 MOST_VALUES: Final = 1024
 MOST_TOTALS: Final = 1 << 20
 _LARGEST_SCALE: Final = 2.0**100
-_MARGIN: Final = 2.0**-20
-"""By how much more than the proof says noise is enlarged."""
 _WORK: Final = 2.0**35
 _OF_A_ROUND: Final = 10
 """Multiplications for the cube of an attribute's values, of eigenvectors and products of matrices."""
@@ -253,6 +254,21 @@ class JointStrategy(Closed):
         except CertificateRefused:
             return False
 
+    def hides_along(self, scale: float, bounds: LineBounds) -> bool:
+        """Whether noise of this scale in the totals of one attribute hides what ``bounds`` promise; lengths *rounded
+        up*."""
+        if not (len(self.roots) == 1 and 0 < scale <= _LARGEST_SCALE and math.frexp(scale)[0] == 0.5):
+            return False
+        try:
+            return hidden_along(TriangularNormals(self.roots[0].matrix * scale), bounds)
+        except (CertificateRefused, NotANormBall, TooLarge):
+            return False
+
+    def within(self, scale: float, bounds: LineBounds) -> Iterator[Fraction]:
+        """Of totals of one attribute: for each of the spans the square of what any change within it reveals at most,
+        over its number's; *rounded up*. Raises: TooLarge."""
+        return within_along(TriangularNormals(self.roots[0].matrix * scale), bounds)
+
     def variances(self, scale: float, lower: Ends, upper: Ends) -> Floats:
         """(K,): of the noise in the boxes from ``lower`` (K, attributes) to below ``upper``."""
         found = np.full(len(lower), scale**2)
@@ -376,8 +392,22 @@ def _whole(root: Floats) -> TotalsRoot:
 def _hiding(roots: Sequence[Floats], presence: Fraction) -> tuple[JointStrategy, float]:
     """The same noise, as large as it has to be, with a power of two for its scale."""
     longest = JointStrategy(tuple(map(_whole, roots))).longest
-    part, power = math.frexp(float(longest / presence) * (1 + _MARGIN))
+    part, power = math.frexp(float(longest / presence) * (1 + MARGIN))
     found, scale = JointStrategy((_whole(roots[0] * part), *map(_whole, roots[1:]))), math.ldexp(1.0, power)
     if not found.hides(scale, presence):
         raise CertificateRefused("noise in these joint totals is too badly scaled to prove that it hides a record")
+    return found, scale
+
+
+def hiding_along(root: Floats, bounds: LineBounds) -> tuple[JointStrategy, float]:
+    """Noise through this triangular matrix in the totals of one attribute, as large as ``bounds`` need it, with a power
+    of two for its scale. Raises: CertificateRefused, TooLarge."""
+    try:
+        told = told_along(TriangularNormals(_whole(root / np.diag(root).min()).matrix), bounds)
+    except NotANormBall as error:
+        raise CertificateRefused(str(error)) from error
+    part, power = math.frexp(told * (1 + MARGIN))
+    found, scale = JointStrategy((_whole(root / np.diag(root).min() * part),)), math.ldexp(1.0, power)
+    if not found.hides_along(scale, bounds):
+        raise CertificateRefused("noise in these totals is too badly scaled to prove what it hides")
     return found, scale

@@ -26,7 +26,7 @@ from dxgeom.mechanisms.parts.factors import Factor, Path, Tree
 from dxgeom.mechanisms.parts.joint_totals import JointStrategy, RoundSteps, round_strategy
 from dxgeom.mechanisms.parts.lattice_noise import FAR, LEAST_ROOM
 from dxgeom.mechanisms.parts.measured_parts import MOST_ENTRIES
-from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy
+from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, ToeplitzStrategy, uneven
 from dxgeom.mechanisms.parts.totals_by_category import (
     AskedByCategory,
     CategoryStrategy,
@@ -61,7 +61,7 @@ def line_bounds(metric: VerifiedMetric | OverPeriods, merged: BoxQueries) -> Lin
     (gaps,) = line_gaps(metric, merged)
     factor: Factor = Tree(size, (size,)) if gaps is None else Path(size)
     promised = promised_of(metric, merged, (factor,))
-    found = LineBounds(promised.presence, promised.kinds[0][0], gaps is not None)
+    found = LineBounds(promised.presence, promised.kinds[0][0], gaps is not None, gaps=uneven(gaps))
     if found.presence is None and found.apart is None:
         raise TooLarge("no record moves these counts at a finite distance, so they need no noise")
     return found
@@ -140,8 +140,7 @@ class ToeplitzMechanism(BoxedCounts):
             steps = round_steps(self.metric, self.merged)
             if steps is not None:
                 return self.strategy.hides_around(self.scale, steps)
-            presence = joint_presence(self.metric, self.merged)
-            return self.strategy.sizes == self.merged.sizes and self.strategy.hides(self.scale, presence)
+            return self.strategy.sizes == self.merged.sizes and self._hides_jointly(self.strategy)
         if isinstance(self.strategy, CategoryStrategy):
             before, size, within = self._asked.shape
             fits = (self.strategy.categories, self.strategy.size) == (before * within, size)
@@ -150,6 +149,13 @@ class ToeplitzMechanism(BoxedCounts):
         return self.strategy.size == self.merged.sizes[0] and (
             self.strategy.hides(self.scale, bounds) or (over is not None and self.strategy.hides(self.scale, over))
         )
+
+    def _hides_jointly(self, strategy: JointStrategy) -> bool:
+        if len(strategy.roots) > 1:
+            return strategy.hides(self.scale, joint_presence(self.metric, self.merged))
+        bounds, over = line_bounds(self.metric, self.merged), bounds_over_periods(self.metric, self.merged)
+        alone = strategy.hides_along(self.scale, bounds)
+        return alone or (over is not None and strategy.hides_along(self.scale, over))
 
     @cached_property
     def _asked(self) -> AskedByCategory:
@@ -186,7 +192,7 @@ class ToeplitzMechanism(BoxedCounts):
     def told_within(self, width: int) -> Fraction | None:
         """The square of what any change within so many values in a row reveals where 1 is spent, one record of each, at
         most; *rounded up*. None where totals are not along one attribute. Raises: TooLarge."""
-        if not isinstance(self.strategy, LineStrategy) or len(self.merged.columns) != 1:
+        if isinstance(self.strategy, CategoryStrategy) or len(self.merged.columns) != 1:
             return None
         classes = tuple(self.merged.columns[0].codes.tolist())
         bounds = LineBounds(None, None, True, spans=((width, Fraction(1)),), classes=classes)

@@ -27,6 +27,7 @@ from dxgeom.mechanisms.parts.values_in_a_row import (
 )
 from dxgeom.noise.toeplitz import LONGEST, ONE, ToeplitzNormals, convolved
 from dxgeom.noise.triangular import LAID_OUT
+from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.sealed import Closed, cached_property
 
 _ENTRIES: Final = 1 << 24
@@ -51,8 +52,9 @@ class LineBounds:
     are told apart; with ``line`` neighbours, of whose steps all other changes are made. None: no promise.
 
     ``spans``: any change within so many codes in a row, one record of each, at the number beside; ``classes``: which
-    value each code is taken for, rising. ``between``: two categories of one value, where totals are of such. Any noise
-    is held to all of these."""
+    value each code is taken for, rising. ``between``: two categories of one value, where totals are of such. ``gaps``:
+    neighbours on a line that are not all as far apart, in float64, *rounded down*, where ``apart`` is the least. Any
+    noise is held to all of these."""
 
     presence: Fraction | None
     apart: Fraction | None
@@ -60,6 +62,18 @@ class LineBounds:
     spans: tuple[tuple[int, Fraction], ...] = ()
     classes: tuple[int, ...] = ()
     between: Fraction | None = None
+    gaps: tuple[float, ...] = ()
+
+    def steps(self, count: int) -> NDArray[np.float64]:
+        """(count,): how far neighbours are from each other, *rounded down*; infinite where nothing is promised."""
+        if self.apart is None:
+            return np.full(count, np.inf)
+        return np.array(self.gaps) if self.gaps else np.full(count, round_down(self.apart))
+
+
+def uneven(gaps: NDArray[np.float64] | None) -> tuple[float, ...]:
+    """How far neighbours are apart, where that is not the same for all; else nothing."""
+    return () if gaps is None or not len(gaps) or gaps.min() == gaps.max() else tuple(gaps.tolist())
 
 
 @final

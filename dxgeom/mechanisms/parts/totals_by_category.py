@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.parts.box_scales import line_gaps, promised_of
 from dxgeom.mechanisms.parts.factors import Path, Tree
-from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds
+from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, uneven
 from dxgeom.mechanisms.parts.weighed_totals import (
     BITS,
     ENOUGH,
@@ -55,10 +55,10 @@ _LONGEST_STRIDE: Final = 200.0
 
 
 class _Lengths(NamedTuple):
-    """Of the longest record, step to the next value, and change of category; *rounded up*."""
+    """Of the longest record, each step to the next value, and the longest change of category."""
 
     record: float
-    step: float
+    steps: Floats
     change: float
 
 
@@ -136,13 +136,35 @@ class CategoryStrategy(Closed):
     def _law(self, scale: float) -> CategoryNormals:
         return self.law(scale, 1.0, (self.categories, self.size, 1))
 
+    def told_by_first(self, many: int, scale: float, bounds: LineBounds) -> float:
+        """What the first so many totals of all categories reveal of a change at most, over what ``bounds`` promise;
+        *rounded up*, and 1 where no presence is promised. Raises: CertificateRefused, TooLarge."""
+        if bounds.presence is None or bounds.spans or many < 1:
+            return 1.0
+        own, shared = (one[:many, :many] for one in self.matrices(scale))
+        records, steps, changes = self._each(CategoryNormals(own, shared, (self.categories, many, 1)))
+        told = [float(records.max()) / float(bounds.presence)]
+        if bounds.between is not None:
+            told.append(min(float(changes.max()), 2 * float(records.max())) / float(bounds.between))
+        if bounds.apart is not None:
+            # The last of them steps out of these totals.
+            moved = np.append(steps, records[-1])[: self.size - 1] / bounds.steps(self.size - 1)[:many]
+            far = 2 * float(records.max()) / float(bounds.apart)
+            told.append(min(float(moved.max(initial=0.0)), far) if bounds.line else far)
+        return max(told) * (1 + 2.0**-40)
+
     def _lengths(self, law: CategoryNormals) -> _Lengths:
+        records, steps, changes = self._each(law)
+        return _Lengths(float(records.max()), steps, float(changes.max()))
+
+    def _each(self, law: CategoryNormals) -> tuple[Floats, Floats, Floats]:
+        """Of each record, each step to the next value and each change of category, what the law hides them as; *rounded
+        up*."""
         up, count = 1 + (self.size + 16) * 2.0**-50, self.categories
         mean = _squares(law.of_mean, up)
         across = mean if law.of_mean is law.of_differences else _squares(law.of_differences, up)
         records, steps = ((one / count + other * (1 - 1 / count)) * up for one, other in zip(mean, across, strict=True))
-        longest = [math.sqrt(float(one.max(initial=0.0))) * up for one in (records, steps, 2 * across[0])]
-        return _Lengths(*longest)
+        return np.sqrt(records) * up, np.sqrt(steps) * up, np.sqrt(2 * across[0]) * up
 
     def hides(self, scale: float, bounds: LineBounds) -> bool:
         """Whether noise of this scale hides what ``bounds`` promise; lengths *rounded up*, distances down.
@@ -158,8 +180,11 @@ class CategoryStrategy(Closed):
             return False
         if found.record > round_down(bounds.presence):
             return False
-        own = ((bounds.apart, found.step if bounds.line else math.inf), (bounds.between, found.change))
-        return all(one is None or min(length, 2 * found.record) <= round_down(one) for one, length in own)
+        if bounds.between is not None and min(found.change, 2 * found.record) > round_down(bounds.between):
+            return False
+        if bounds.apart is None or 2 * found.record <= round_down(bounds.apart):
+            return True
+        return bounds.line and bool(np.all(found.steps <= bounds.steps(len(found.steps))))
 
     def least_scale(self, bounds: LineBounds) -> float:
         """Nearly the smallest scale that :meth:`hides`, which whoever takes it has proved. Raises: CertificateRefused,
@@ -168,12 +193,11 @@ class CategoryStrategy(Closed):
             raise TooLarge("noise in categories is for records that come and go, each at its own distance")
         found = self._lengths(self._law(1.0))
         wanted = [found.record / float(bounds.presence)]
-        for promised, length in (
-            (bounds.apart, found.step if bounds.line else math.inf),
-            (bounds.between, found.change),
-        ):
-            if promised is not None:
-                wanted.append(min(length, 2 * found.record) / float(promised))
+        if bounds.between is not None:
+            wanted.append(min(found.change, 2 * found.record) / float(bounds.between))
+        if bounds.apart is not None:
+            each = float((found.steps / bounds.steps(len(found.steps))).max()) if bounds.line else math.inf
+            wanted.append(min(each, 2 * found.record / float(bounds.apart)))
         scale = max(wanted) * (1 + MARGIN)
         enough = self.mean.asked == self.size or self.hides(scale, bounds)
         return scale if enough else scale * (1 + _NARROWER)
@@ -243,14 +267,16 @@ def _sought(bounds: LineBounds, costs: CategoryCosts) -> _Found | None:
     presence = None if bounds.presence is None else float(bounds.presence)
     if presence is None or not (1 < size <= LAID_OUT and count > 1 and count * size <= MOST_NUMBERS):
         return None
-    near = [None if one is None or one >= 2 * presence else float(one) for one in (bounds.apart, bounds.between)]
-    if not np.all(costs.mean[:asked] > 0) or not np.all(costs.across[:asked] > 0) or (near[0] and not bounds.line):
+    between = math.inf if bounds.between is None or bounds.between >= 2 * presence else float(bounds.between)
+    apart = np.append(bounds.steps(size - 1), np.inf)[:asked]
+    moved = apart < 2 * presence
+    if not np.all(costs.mean[:asked] > 0) or not np.all(costs.across[:asked] > 0):
+        return None
+    if np.any(moved) and not bounds.line:
         return None
     largest = max(costs.mean.max(), costs.across.max())
     each = costs.mean[:asked] / largest, costs.across[:asked] / largest
-    distances = presence, near[0] or math.inf, near[1] or math.inf
-    moved = np.full(asked, bool(near[0]))
-    moved[-1] &= asked < size
+    distances = _Lengths(presence, np.where(moved, apart, np.inf), between)
     weights, least, best = _beginning(asked, distances, moved), math.inf, None
     strides: list[Floats] = [np.full(asked, STRIDE) for _ in weights]
     before: list[Floats] | None = None
@@ -285,17 +311,21 @@ def _raised(weights: _Weights, worth: list[Floats], strides: list[Floats], least
     return _Weights(*kept)
 
 
-def _beginning(asked: int, distances: tuple[float, float, float], moved: NDArray[np.bool_]) -> _Weights:
-    records, steps = first_weights(asked, distances[1] / distances[0], moved)
-    if math.isinf(distances[2]):
+def _beginning(asked: int, distances: _Lengths, moved: NDArray[np.bool_]) -> _Weights:
+    records, steps = first_weights(asked, float(distances.steps.min()) / distances.record, moved)
+    if math.isinf(distances.change):
         return _Weights(records, steps, np.zeros(asked))
     return _Weights(records / 2, steps, records / 2)
 
 
 def _strategy_of(
-    size: int, count: int, weights: _Weights, distances: tuple[float, float, float], costs: tuple[Floats, Floats]
+    size: int, count: int, weights: _Weights, distances: _Lengths, costs: tuple[Floats, Floats]
 ) -> CategoryStrategy:
-    records, steps, changes = (own / one**2 for own, one in zip(weights, distances, strict=True))
+    records, steps, changes = (
+        weights.records / distances.record**2,
+        weights.steps / distances.steps**2,
+        weights.changes / distances.change**2,
+    )
     along = records / count
     across = along + changes * (2 / (count - 1))
     parts = []
@@ -306,14 +336,14 @@ def _strategy_of(
     return CategoryStrategy(count, parts[0], parts[1])
 
 
-def _worth(strategy: CategoryStrategy, distances: tuple[float, float, float]) -> _Weights:
+def _worth(strategy: CategoryStrategy, distances: _Lengths) -> _Weights:
     """What noise by these weights makes of records, steps and changes of category, in squares over those of their
     distances."""
     count = strategy.categories
     mean, across = gauges(strategy.mean.changes), gauges(strategy.across.changes)
     records, steps = (one / count + other * (1 - 1 / count) for one, other in zip(mean, across, strict=True))
-    each = (records, steps, 2 * across[0])
-    return _Weights(*(one / distance**2 for one, distance in zip(each, distances, strict=True)))
+    changes = 2 * across[0] / distances.change**2
+    return _Weights(records / distances.record**2, steps / distances.steps**2, changes)
 
 
 def category_bound(
@@ -391,5 +421,5 @@ def category_bounds(metric: VerifiedMetric, merged: BoxQueries, line: int) -> Li
     nearest = [kinds[0] for place, kinds in enumerate(promised.kinds) if place != line and kinds[0] is not None]
     if promised.presence is None:
         raise TooLarge("noise in running totals of several categories is for records that come and go")
-    own = promised.kinds[line][0]
-    return LineBounds(promised.presence, own, gaps is not None, between=min(nearest, default=None))
+    between, own = min(nearest, default=None), promised.kinds[line][0]
+    return LineBounds(promised.presence, own, gaps is not None, between=between, gaps=uneven(gaps))

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dxgeom.errors import CertificateRefused, TooLarge
-from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds
+from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds, uneven
 from dxgeom.mechanisms.parts.values_in_a_row import largest_within
 from dxgeom.noise.triangular import LAID_OUT, TriangularNormals
 from dxgeom.numeric.rounding import round_down
@@ -174,50 +174,22 @@ class WeighedStrategy(Closed):
         """The noise in the running totals, in lattice steps of this size, a power of two."""
         return TriangularNormals(self.matrix(scale) / step)
 
-    def lengths(self, law: TriangularNormals) -> tuple[float, float]:
-        """Of the longest record and of the longest step to the next value, what the law hides them as; *rounded up*."""
-        near, off = law.preimages
-        up = 1 + (self.size + 8) * 2.0**-51
-        records = np.linalg.norm(near, axis=0) * up + off
-        moved = np.linalg.norm(np.diff(near, axis=1), axis=0) * up + off[1:] + off[:-1]
-        # A difference of columns is rounded itself, by 2⁻⁵³ of both at most.
-        moved += (records[1:] + records[:-1]) * 2.0**-52
-        return float(records.max()) * up, float(moved.max()) * up
-
     def hides(self, scale: float, bounds: LineBounds) -> bool:
-        """Whether noise of this scale hides what ``bounds`` promise; lengths *rounded up*, distances down.
-
-        Any two values are no further apart than both records are long.
-        """
+        """Whether noise of this scale hides what ``bounds`` promise; lengths *rounded up*, distances down."""
         try:
-            law = self.law(scale, 1.0)
-            record, step = self.lengths(law)
+            return hidden_along(self.law(scale, 1.0), bounds)
         except (CertificateRefused, TooLarge):
             return False
-        if any(told > 1 for told in _within(law, bounds)):
-            return False
-        if bounds.presence is not None and record > round_down(bounds.presence):
-            return False
-        if bounds.apart is None:
-            return True
-        apart = round_down(bounds.apart)
-        return 2 * record <= apart or (bounds.line and step <= apart)
 
     def within(self, scale: float, bounds: LineBounds) -> Iterator[Fraction]:
         """For each of the spans the square of what any change within it reveals at most, over its number's;
         *rounded up*. Raises: CertificateRefused, TooLarge."""
-        return _within(self.law(scale, 1.0), bounds)
+        return within_along(self.law(scale, 1.0), bounds)
 
     def least_scale(self, bounds: LineBounds) -> float:
         """Nearly the smallest scale that :meth:`hides`, which whoever takes it has proved. Raises: CertificateRefused,
         TooLarge."""
-        law = self.law(1.0, 1.0)
-        record, step = self.lengths(law)
-        wanted = [math.sqrt(told) for told in _within(law, bounds)]
-        wanted += [] if bounds.presence is None else [record / float(bounds.presence)]
-        if bounds.apart is not None:
-            wanted.append((min(step, 2 * record) if bounds.line else 2 * record) / float(bounds.apart))
-        return max(wanted, default=0.0) * (1 + MARGIN)
+        return told_along(self.law(1.0, 1.0), bounds) * (1 + MARGIN)
 
     def variances(self, scale: float, lower: NDArray[np.int64], upper: NDArray[np.int64]) -> Floats:
         """(K,): of the noise in how many records lie from ``lower`` (K,) to below ``upper`` (K,), up to the rounding of
@@ -241,11 +213,49 @@ class WeighedStrategy(Closed):
         return np.asarray(np.einsum("ij,ij->i", matrix, matrix))
 
 
-def _within(law: TriangularNormals, bounds: LineBounds) -> Iterator[Fraction]:
+def lengths_along(law: TriangularNormals) -> tuple[float, Floats]:
+    """Of the longest record, and (n − 1,) of each step to the next value, what noise in running totals hides them as;
+    *rounded up*."""
+    near, off = law.preimages
+    up = 1 + (law.dimension + 8) * 2.0**-51
+    records = np.linalg.norm(near, axis=0) * up + off
+    moved = np.linalg.norm(np.diff(near, axis=1), axis=0) * up + off[1:] + off[:-1]
+    # A difference of columns is rounded itself, by 2⁻⁵³ of both at most.
+    moved += (records[1:] + records[:-1]) * 2.0**-52
+    return float(records.max()) * up, moved * up
+
+
+def within_along(law: TriangularNormals, bounds: LineBounds) -> Iterator[Fraction]:
     """For each of the spans the square of what any change within it reveals at most, over its number's;
     *rounded up*."""
     for width, epsilon in bounds.spans:
         yield Fraction(largest_within(*law.preimages, bounds.classes, width)) / epsilon**2
+
+
+def hidden_along(law: TriangularNormals, bounds: LineBounds) -> bool:
+    """Whether this noise in running totals hides what ``bounds`` promise; lengths *rounded up*, distances down.
+
+    Any two values are no further apart than both records are long. Raises: CertificateRefused, TooLarge.
+    """
+    record, steps = lengths_along(law)
+    if any(told > 1 for told in within_along(law, bounds)):
+        return False
+    if bounds.presence is not None and record > round_down(bounds.presence):
+        return False
+    if bounds.apart is None:
+        return True
+    return 2 * record <= round_down(bounds.apart) or (bounds.line and bool(np.all(steps <= bounds.steps(len(steps)))))
+
+
+def told_along(law: TriangularNormals, bounds: LineBounds) -> float:
+    """How many times more than ``bounds`` promise this noise reveals, nearly. Raises: CertificateRefused, TooLarge."""
+    record, steps = lengths_along(law)
+    wanted = [math.sqrt(told) for told in within_along(law, bounds)]
+    wanted += [] if bounds.presence is None else [record / float(bounds.presence)]
+    if bounds.apart is not None:
+        longest = float((steps / bounds.steps(len(steps))).max(initial=0.0)) if bounds.line else math.inf
+        wanted.append(min(longest, 2 * record / float(bounds.apart)))
+    return max(wanted, default=0.0)
 
 
 def _summed(numbers: Floats) -> Floats:
@@ -334,10 +344,10 @@ def gauges(changes: WeighedChanges) -> tuple[Floats, Floats]:
     return diagonal @ nodes, (diagonal + after) @ nodes
 
 
-def _worth(changes: WeighedChanges, distances: tuple[float, float], weights: tuple[Floats, Floats]) -> _Worth:
+def _worth(changes: WeighedChanges, distances: tuple[float, Floats], weights: tuple[Floats, Floats]) -> _Worth:
     records, steps = gauges(changes)
     records /= distances[0] ** 2
-    steps = steps / distances[1] ** 2 if distances[1] else np.zeros_like(records)
+    steps = steps / distances[1] ** 2
     told = weights[1] > 0
     total = float(records @ weights[0] + steps @ weights[1])
     most = max(float(records.max()), float(steps[told].max(initial=0.0)))
@@ -374,15 +384,16 @@ def _rounds(size: int, bounds: LineBounds, costs: Floats) -> Iterator[tuple[_Wor
     """Weights, and what they are worth, each time raised in proportion to that, until they are worth enough."""
     asked = size - (costs[-1] == 0)
     presence = None if bounds.presence is None else float(bounds.presence)
-    apart = 0.0 if bounds.apart is None or (presence and bounds.apart >= 2 * presence) else float(bounds.apart)
-    if not (size > 1 and asked and presence and np.all(costs[:asked] > 0)) or (apart and not bounds.line):
+    if not (size > 1 and asked and presence and np.all(costs[:asked] > 0)):
         return
-    costs = np.asarray(costs[:asked] / costs[:asked].max())
-    distances, moved = (presence, apart), np.full(asked, bool(apart))
-    moved[-1] &= asked < size
-    records, steps = first_weights(asked, apart / presence if apart else math.inf, moved)
+    apart = np.append(bounds.steps(size - 1), np.inf)[:asked]
+    moved = apart < 2 * presence
+    if np.any(moved) and not bounds.line:
+        return
+    costs, distances = np.asarray(costs[:asked] / costs[:asked].max()), (presence, np.where(moved, apart, 1.0))
+    records, steps = first_weights(asked, float(np.where(moved, apart, np.inf).min()) / presence, moved)
     for _ in range(ROUNDS):
-        own, other = records / distances[0] ** 2, steps / (distances[1] or 1.0) ** 2
+        own, other = records / distances[0] ** 2, steps / distances[1] ** 2
         changes = WeighedChanges(own, other, costs, nodes_for(own, other, costs))
         worth = _worth(changes, distances, (records, steps))
         yield worth, changes
@@ -406,7 +417,7 @@ def prefixes_bound_by_weights(size: int, presence: float, gaps: Floats | None, c
     and beyond 2¹⁷ values.
     """
     apart = None if gaps is None else Fraction(float(gaps.min()))
-    bounds = LineBounds(Fraction(presence), apart, gaps is not None)
+    bounds = LineBounds(Fraction(presence), apart, gaps is not None, gaps=uneven(gaps))
     if size <= LAID_OUT:
         tried = [one.changes for one in weighed_strategies(size, bounds, costs)]
     else:
@@ -424,7 +435,7 @@ def weight_of_steps(changes: WeighedChanges, presence: float, gaps: Floats | Non
     told = np.full(len(changes.steps), presence)
     if gaps is not None:
         told[: len(gaps)] = gaps[: len(told)]
-    return float(changes.steps @ told**2)
+    return float(changes.steps @ np.where(changes.steps > 0, told, 0.0) ** 2)
 
 
 def root_trace_of(changes: WeighedChanges) -> float:

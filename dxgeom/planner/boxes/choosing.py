@@ -49,6 +49,7 @@ from dxgeom.mechanisms.parts.totals_by_category import (
     category_bounds,
     category_strategy,
 )
+from dxgeom.mechanisms.parts.totals_in_a_row import totals_in_a_row
 from dxgeom.mechanisms.parts.weighed_totals import weighed_strategies
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.triangular import LAID_OUT
@@ -65,7 +66,8 @@ from dxgeom.universe.workloads.spans import boxes_of
 def sought_totals(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> ToeplitzMechanism:
     """Along one attribute the best of the square root of running totals and of windows, with columns of their own
     lengths and of one, of the family that suits steps along a line, for prefixes of noise by weights of changes, and
-    for others of a matrix that is sought for them; along several attributes of such a matrix for each.
+    for others, or where something is promised of several periods, of a matrix that is sought for them; along several
+    attributes of such a matrix for each.
 
     Raises: TooLarge where boxes are along several attributes and not only presence is protected, under steps alone, or
     where errors of so many are not found; CertificateRefused.
@@ -87,11 +89,17 @@ def sought_totals(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> T
             if loss < least:
                 least, found = loss, (strategy, scale)
     made = None if found is None else ToeplitzMechanism(TOEPLITZ, metric, queries, found[0], np.array([found[1]]))
+    if over is not None:
+        with suppress(TooLarge, CertificateRefused):
+            strategy, scale = totals_in_a_row(lower, upper, costs, over)
+            sought = ToeplitzMechanism(TOEPLITZ, metric, queries, strategy, np.array([scale]))
+            if (loss := _loss(sought, worst)) < least:
+                least, made = loss, sought
     with suppress(TooLarge, CertificateRefused):
         steps = round_steps(metric, merged)
         if steps is not None:
-            sought, size = round_strategy(steps, gram_of_ranges(steps.size, lower, upper, costs))
-            around = ToeplitzMechanism(TOEPLITZ, metric, queries, sought, np.array([size]))
+            matrix, size = round_strategy(steps, gram_of_ranges(steps.size, lower, upper, costs))
+            around = ToeplitzMechanism(TOEPLITZ, metric, queries, matrix, np.array([size]))
             if _loss(around, worst) < least:
                 return around
     if np.any(lower > 0):

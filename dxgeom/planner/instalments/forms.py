@@ -11,17 +11,20 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dxgeom.errors import TooLarge, UnsupportedCombination
+from dxgeom.errors import CertificateRefused, TooLarge, UnsupportedCombination
 from dxgeom.mechanisms.gaussian.ordered_axes import in_order
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.containment import load_of_changes
 from dxgeom.mechanisms.linear.lattice import tables_over
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
-from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism, line_bounds
+from dxgeom.mechanisms.parts.toeplitz_mechanism import ToeplitzMechanism, bounds_over_periods, line_bounds
+from dxgeom.mechanisms.parts.totals_by_category import CategoryStrategy, category_bounds
+from dxgeom.mechanisms.parts.weighed_totals import told_along
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.noise.composed import ProductNoise
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.law import NoiseLaw
+from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.planner.releases.reading import read
 from dxgeom.privacy.measures import CONCENTRATED
 
@@ -168,6 +171,8 @@ class ListedForm(InstalmentForm):
 
     def load_among(self, rows: NDArray[np.int64]) -> float:
         mixing = self.mechanism.mixing
+        if isinstance(mixing, IntegerMixing) and isinstance(mixing.measured, ToeplitzMechanism):
+            return TotalsForm(mixing.measured, self.latest, self.takes, self.carried).load_among(rows)
         if not isinstance(mixing, DiagonalMixing):
             return 1.0
         return load_of_changes(self.law.among(rows), self.mechanism.sensitivity.proved, mixing.coordinates[rows])
@@ -238,7 +243,14 @@ class TotalsForm(InstalmentForm):
         return found
 
     def load_among(self, rows: NDArray[np.int64]) -> float:
-        if self.mechanism.metric.over_periods is not None or len(self.mechanism.merged.sizes) > 1:
+        try:
+            if isinstance(self.mechanism.strategy, CategoryStrategy):
+                return self._load_by_category(self.mechanism.strategy, rows)
+            if self.mechanism.metric.over_periods is not None:
+                return self._load_over_periods(rows)
+        except (CertificateRefused, TooLarge):  # then all of it is accounted for
+            return 1.0
+        if len(self.mechanism.merged.sizes) > 1:
             return 1.0
         bounds, size = line_bounds(self.mechanism.metric, self.mechanism.merged), len(rows)
         if size > _MOST_SHIFTS or bounds.presence is None or (bounds.apart is not None and not bounds.line):
@@ -247,8 +259,33 @@ class TotalsForm(InstalmentForm):
         records = float(law.loss_upper_bounds(np.tri(size).T / float(step), exact).max()) / float(bounds.presence)
         if bounds.apart is None:
             return records * (1 + 2.0**-40)
-        steps = float(law.loss_upper_bounds(np.eye(size) / float(step), exact).max()) / float(bounds.apart)
+        promised = np.append(bounds.steps(self.law.dimension - 1), float(bounds.presence))[rows]
+        steps = float((law.loss_upper_bounds(np.eye(size) / float(step), exact) / promised).max())
         return max(records, steps) * (1 + 2.0**-40)
+
+    def _load_by_category(self, strategy: CategoryStrategy, rows: NDArray[np.int64]) -> float:
+        """Of the first totals of all categories. Raises: CertificateRefused, TooLarge."""
+        many = int(self.carried[rows].max()) + 1
+        if self.mechanism.metric.over_periods is not None or len(rows) != many * strategy.categories:
+            return 1.0
+        bounds = category_bounds(self.mechanism.metric, self.mechanism.merged, self._line)
+        return strategy.told_by_first(many, self.mechanism.scale, bounds)
+
+    def _load_over_periods(self, rows: NDArray[np.int64]) -> float:
+        """Where something is promised of several periods. Raises: CertificateRefused, TooLarge."""
+        bounds, law = bounds_over_periods(self.mechanism.metric, self.mechanism.merged), self.law.among(rows)
+        many = len(rows)
+        if bounds is None or not isinstance(law, TriangularNormals) or not np.array_equal(rows, np.arange(many)):
+            return 1.0
+        classes = tuple(one for one in bounds.classes if one < many)
+        first = replace(bounds, classes=classes, gaps=bounds.gaps[: many - 1])
+        law = TriangularNormals(law.factor * float(self.mechanism.step))
+        told = told_along(law, first)
+        if bounds.apart is not None and many < self.law.dimension:
+            # The last of them steps out of these totals.
+            last = float(law.loss_upper_bounds(np.eye(many)[-1:], np.zeros((1, many)))[0])
+            told = max(told, last / float(bounds.steps(self.law.dimension - 1)[many - 1]))
+        return told * (1 + 2.0**-40)
 
 
 def _periods_of(mechanism: ToeplitzMechanism, axis: int, periods: int) -> NDArray[np.int64]:

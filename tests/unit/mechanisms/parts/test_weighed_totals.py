@@ -97,6 +97,27 @@ def test_the_bound_counts_every_step_by_its_own_distance():
     assert prefixes_bound_by_weights(4, 1.0, np.array([1 / 3, 2.0, 1 / 3]), np.ones(4)) <= bound
 
 
+def test_each_step_is_held_to_its_own_distance():
+    """The last step is told at less: only its own total has the more noise, and no step is hidden by less than its
+    distance."""
+    size, gaps = 20, np.append(np.full(19, 1 / 7), 0.7 / 7)
+    uneven = LineBounds(Fraction(1), Fraction(float(gaps.min())), True, gaps=tuple(gaps.tolist()))
+    costs, upper = np.append(np.ones(size), 0.0), np.arange(1, size + 1)
+    strategy = next(weighed_strategies(size + 1, uneven, costs))
+    scale = strategy.least_scale(uneven)
+    _, steps = weighed_totals.lengths_along(strategy.law(scale, 1.0))
+    assert strategy.hides(scale, uneven)
+    assert np.all(steps <= gaps)
+    assert not strategy.hides(scale * (1 - 1e-5), uneven)
+    assert not strategy.hides(scale, replace(uneven, gaps=()))
+    total = float(strategy.variances(scale, np.zeros_like(upper), upper).sum())
+    bound = prefixes_bound_by_weights(size + 1, 1.0, gaps, costs)
+    assert bound <= total <= 1.001 * bound
+    even = bounds_of(Fraction(1) / uneven.apart)
+    other = next(weighed_strategies(size + 1, even, costs))
+    assert total < 0.6 * float(other.variances(other.least_scale(even), np.zeros_like(upper), upper).sum())
+
+
 @pytest.mark.parametrize(("steps", "near"), [(None, 0.999), (2, 0.996), (7, 0.999)])
 def test_the_bound_on_long_lines_is_near_the_best_and_not_above_it(steps, near, monkeypatch):
     """As if of hundreds of values noise by weights were not made: a few rounds, held against the eigenvalues of all."""
@@ -131,7 +152,8 @@ def test_lengths_are_not_below_those_in_rationals():
     vectors = exact.solve(fmpq_mat([[fmpq(i >= j) for j in range(5)] for i in range(5)])).transpose().tolist()
     longest = max(sum(one * one for one in row) for row in vectors)
     moved = max(sum((one - two) ** 2 for one, two in zip(a, b, strict=True)) for a, b in pairwise(vectors))
-    for own, square in zip(HAND_MADE.lengths(law), (longest, moved), strict=True):
+    record, steps = weighed_totals.lengths_along(law)
+    for own, square in zip((record, float(steps.max())), (longest, moved), strict=True):
         told = fmpq(*own.as_integer_ratio()) ** 2
         assert square <= told <= square * fmpq(1 + 10**9, 10**9)
 

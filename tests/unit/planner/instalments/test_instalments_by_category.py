@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -145,12 +147,55 @@ def test_periods_along_what_no_total_runs_along_are_refused(form: str) -> None:
         schedule_of(plan_of(form), "region")
 
 
+MOVED = POLICY.replace("budget: 3", "  - {change: day, per: 2 days, epsilon: 1}\nbudget: 3")
+WITHIN = POLICY.replace("region, epsilon: 1", "region, epsilon: 2").replace(
+    "budget: 3", "  - {any: 2 days, epsilon: 1.5}\nbudget: 3"
+)
+
+
+@pytest.mark.parametrize("policy", [POLICY, MOVED], ids=["days", "moves"])
+@pytest.mark.parametrize("form", FORMS)
+def test_closing_early_accounts_for_what_the_periods_reveal(form: str, policy: str) -> None:
+    """The largest length of every change in the totals that were released, undone by their own block, laid out."""
+    schedule = schedule_of(plan_of(form, policy), "day")
+    law, carried, kinds = schedule.form.law, schedule.form.carried, 3 if "region" in form else 1
+    step = float(getattr(schedule.form.mechanism, "step", 1)) if form.startswith("boxes") else None
+    steps = step or float(schedule.form.mechanism.mixing.measured.step)
+    moved = np.kron(np.eye(kinds), np.tri(4)) / steps
+    for last in range(4):
+        rows = np.flatnonzero(carried <= last)
+        seen = np.linalg.solve(law.map[np.ix_(rows, rows)], moved[rows])
+        lengths = [np.linalg.norm(seen, axis=0).max()]
+        apart = [(a, b) for a in range(4 * kinds) for b in range(a) if a % 4 == b % 4]
+        lengths += [np.linalg.norm(seen[:, a] - seen[:, b]) for a, b in apart]
+        if policy is MOVED:
+            near = [(a, a + 1) for a in range(4 * kinds) if a % 4 < 3]
+            lengths += [2 * np.linalg.norm(seen[:, a] - seen[:, b]) for a, b in near]
+        told = telling.most_told(schedule, last)
+        assert max(lengths) * (1 - 1e-9) <= told <= max(lengths) * (1 + 1e-6)
+    assert told > 0.999
+    assert telling.most_told(schedule, 0) < (1.001 if policy is MOVED else 0.9)
+
+
+def test_closing_a_plan_of_several_days_accounts_for_them() -> None:
+    schedule = schedule_of(plan_of("list of totals", WITHIN), "day")
+    told = [telling.most_told(schedule, last) for last in range(4)]
+    assert all(0 < one <= other <= 1 for one, other in pairwise(told))
+    assert told[0] < 0.95
+    assert told[3] > 0.99
+
+
 @pytest.mark.long
 def test_noise_of_many_lives_has_the_covariance_of_one_draw() -> None:
-    """Whitened: of 1,000 lives each entry of the mean of z·zᵀ is within 5.5 of its standard deviations, which 78
-    entries miss together with probability below 3e-6."""
+    """Whitened: of 1,000 lives, and 20,000 of a soak, each entry of the mean of z·zᵀ is within 5.5 of its standard
+    deviations, which 78 entries miss together with probability below 3e-6."""
     schedule = schedule_of(plan_of("boxes by region"), "day")
-    law, periods, lives, drawn = schedule.form.law, schedule.form.carried, 1_000, []
+    law, periods, lives, drawn = (
+        schedule.form.law,
+        schedule.form.carried,
+        max(1_000, 20 * int(os.environ.get("DXGEOM_LIVES", "0"))),
+        [],
+    )
     dice = np.random.default_rng(4)
     for _ in range(lives):
         secrets, found = [dice.bytes(32) for _ in schedule.periods], np.zeros(law.dimension)
@@ -164,3 +209,5 @@ def test_noise_of_many_lives_has_the_covariance_of_one_draw() -> None:
     means, inverse = white @ white.T / lives, np.linalg.inv(law.map)
     deviations = np.where(np.eye(law.dimension) > 0, np.sqrt(2), 1.0) / np.sqrt(lives)
     assert np.all(np.abs(means - np.eye(law.dimension)) < 5.5 * deviations + np.abs(inverse @ inverse.T) / 12)
+    largest = float((np.abs(means - np.eye(law.dimension)) / deviations).max())
+    print(f"{lives:,} lives: the largest of 78 standardised entries is {largest:.2f}")
