@@ -418,6 +418,8 @@ def plainly(message: str, option: str | None, known: set[str]) -> str:
     meant = _MEANT.get(option or "")
     if meant in known:
         return f"{message}; write {meant}: {_WHY[meant]}"
+    if message.endswith("requires an argument."):
+        return f"{message[:-1]}; write it behind the option, with a blank between"
     if option in _INSTEAD:
         return f"{message}; {_INSTEAD[option]}"
     if message.startswith("Got unexpected extra argument"):

@@ -404,7 +404,7 @@ def file_of(table: str | Path, form: FileForm = PLAIN) -> str:
     if not _ending(path) and not _is_workbook(path) and form.separator is None:
         raise DataError(
             f"a table is a file that ends in {', '.join((*ENDINGS, *WORKBOOKS))}, or whose separator the policy states "
-            f"('reading: {{separator: tab}}'); found {described}"
+            f"('reading: {{separator: tab}}'); found {described}: write it as one of these"
         )
     return described
 
@@ -421,7 +421,12 @@ def _looked_in(path: Path) -> str:
         alike = nearest(path.name, [one.name for one in islice(folder.iterdir(), _MOST_COMPARED)])
     except (OSError, RuntimeError):
         return ""
-    return f" in the folder {folder}" + (f"; did you mean '{alike}'?" if alike else "")
+    advice = f"did you mean '{alike}'?" if alike else ""
+    if path.name[:7].lower() == "select ":
+        advice = "a query stands behind the address of a server: postgresql://server/database#SELECT …"
+    elif "*" in path.name:
+        advice = "several files are one table where they are Parquet files of a folder, which is named: 'visits'"
+    return f" in the folder {folder}" + (f"; {advice}" if advice else "")
 
 
 def _ending(path: Path) -> str:

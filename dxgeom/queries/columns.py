@@ -119,6 +119,7 @@ class ColumnReader:
             return find_column(self.universe, Name(column, attribute, 0) if qualified else whole)
         except PredicateError as error:
             advice = COMPUTED if set("*/+") & set(node.text) else error.advice
+            advice = f"name the columns: [{', '.join(self.universe.names[:2])}]" if node.text == "*" else advice
             self.note("DX201", node.span, error.message, advice)
             return None
 
@@ -132,6 +133,11 @@ class ColumnReader:
         if within is None or (within[0] <= lowest and highest <= within[1]):
             return self._added_up(node, axis, column, column.added_up, column.half_widths)
         low, high = within
+        if high <= lowest or highest <= low:
+            ends = f"{shown(column.name)} goes from {plain(lowest)} to {plain(highest)}"
+            advice = f"write 'within: [{plain(lowest)}, {plain(highest)}]', or ends inside of it"
+            self.note("DX201", node.span, f"{ends}, and all of that would count as one number by 'within'", advice)
+            return None
         numbers = [min(max(one, low), high) for one in column.added_up]
         summed = self._added_up(node, axis, column, numbers, _spread(column, numbers, within))
         extent = min(max(lowest, low), high), min(max(highest, low), high)

@@ -106,6 +106,8 @@ class QueryReader:
         along = [word for word in found if QUERY_KINDS[KINDS.index(word)].by_itself]
         if len(found) == 2 and "count" in found and along:
             advice = f"leave out 'count': '{along[0]}' counts by itself; a condition stands behind 'where'"
+        elif len(found) == 2 and len(along) == 1:
+            advice = f"leave out '{along[0]}', and group by the periods: 'by: column', the policy's time"
         strangers = [key for key, _ in node.entries if key.text not in WORDS_OF_A_QUERY]
         if not found and strangers:
             advice = instead_of(strangers[0].text, KINDS)

@@ -25,7 +25,7 @@ from dxgeom.queries.columns import ColumnReader
 from dxgeom.queries.entries import QueryReader
 from dxgeom.queries.one_file import queries_listed
 from dxgeom.queries.query_kind import LIST_THEM
-from dxgeom.queries.syntax import QueriesSyntax
+from dxgeom.queries.syntax import QueriesSyntax, instead_of
 from dxgeom.queries.tasks.grammar import tasks_listed, tasks_of_histograms
 from dxgeom.queries.tasks.task_kind import TaskReader
 from dxgeom.queries.unlisted import UnlistedReader, asks_for_boxes
@@ -34,7 +34,7 @@ from dxgeom.universe.quantile_queries import QuantileQueries
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.tasks.tasks import Tasks
 from dxgeom.universe.universe import Universe
-from dxgeom.universe.wording import did_you_mean, shown
+from dxgeom.universe.wording import shown
 from dxgeom.universe.workloads.counts import Counts
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
 
@@ -321,7 +321,7 @@ def _entries(root: Node, mistakes: Mistakes) -> tuple[str, tuple[Node, ...]]:
         return "queries", ()
     for word, _ in root.entries:
         if word.text not in QueriesSyntax.model_fields:
-            advice = did_you_mean(word.text, tuple(QueriesSyntax.model_fields))
+            advice = instead_of(word.text, tuple(QueriesSyntax.model_fields))
             mistakes.add("DX105", word.span, f"the key {shown(word.text)} is not known here", advice)
     queries, tasks = root.entry("queries"), root.entry("tasks")
     if queries is not None and tasks is not None:

@@ -49,11 +49,14 @@ def _bounds(value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
+_WITHIN: Final = "write 'within: [0, 100]', the lower one first, as numbers: what lies outside counts as the nearer end"
+
+
 def _ends(value: Any) -> Interval:
     found = interval_of(value) if isinstance(value, list) and len(value) == 2 else None
     if found is None:
         said = "'within' is the lowest and the highest number that is added up, such as [0, 100]"
-        raise PydanticCustomError("DX108", "{said}", {"said": said, "advice": "others count as the nearer of the two"})
+        raise PydanticCustomError("DX108", "{said}", {"said": said, "advice": _WITHIN})
     return found
 
 

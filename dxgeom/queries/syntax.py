@@ -63,7 +63,14 @@ OF_OTHER_LANGUAGES: Final[dict[str, str]] = {
     **dict.fromkeys(
         ("fit", "regression", "ols"), "write a task, 'tasks: [{name: line, fit: {linear: one, by: [other]}}]'"
     ),
+    **dict.fromkeys(
+        ("clip", "clamp", "clipping", "bounds", "limits", "winsorize"),
+        "write 'within: [0, 100]' beside a sum or a mean",
+    ),
+    "per": "write 'by: column' beside it; along the policy's time, 'every: day' with 'where:' instead of a count",
     "epsilon": "the policy's rules say which epsilon; a release spends a part of its budget, --spend or spend=",
+    "estimate": "an estimate is asked for at the release: --estimate auto, or estimate='auto'",
+    "spend": "how much of the budget is used is said to the command or the call: --spend 0.25, or spend=",
     "seed": "what is released is drawn from the system's randomness; a rehearsal is for trying, --rehearse",
 }
 """Words that newcomers bring from elsewhere, lower case, and what to write."""

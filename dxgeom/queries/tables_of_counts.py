@@ -197,7 +197,9 @@ def _columns(span: Span, entries: tuple[Node, ...], columns: ColumnReader) -> tu
     if len(groups) < len(entries) or not groups:
         return None
     if len({group.axis for group in groups}) < len(groups):
-        columns.note("DX201", span, "a marginal takes one column of each attribute, found two of one")
+        columns.note(
+            "DX201", span, "a marginal takes one column of each attribute, found two of one", "leave one of them out"
+        )
         return None
     return groups
 
@@ -239,7 +241,12 @@ def _ways(value: Mapping, most: int, columns: ColumnReader) -> int | None:
     if number.denominator == 1 and 0 < number <= most:
         return int(number)
     span = stated[1].span if stated else value.span
-    columns.note("DX210", span, f"'ways' says how many columns each table has: a whole number from 1 to {most}")
+    columns.note(
+        "DX210",
+        span,
+        f"'ways' says how many columns each table has: a whole number from 1 to {most}",
+        f"write 'ways: {most}'",
+    )
     return None
 
 

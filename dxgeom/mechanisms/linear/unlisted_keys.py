@@ -70,7 +70,8 @@ class UnlistedKeys(KeyReader[NoisyKeys]):
         if not isinstance(self.chance, Fraction) or allowed is None or not 0 < self.chance <= allowed:
             raise UnsupportedCombination(
                 "a release of keys that nobody listed has a chance 'delta' above 0 of being outside its promise, at "
-                "most the policy's own 'delta', which is for all releases together: state a smaller one"
+                f"most the policy's own 'delta', {allowed or 'which it lacks'}, which is for all releases together: "
+                "state a smaller one"
             )
         self.own(Fraction(1))  # more rows than are looked at are so at every spend
 

@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.parts.toeplitz_strategies import LineBounds
 from dxgeom.mechanisms.parts.weighed_totals import MARGIN, hidden_along, told_along, within_along
-from dxgeom.noise.kronecker import KroneckerNormals
 from dxgeom.noise.triangular import KroneckerNormals, TotalsPreimages, TriangularNormals
 from dxgeom.numeric.rounding import round_down
 from dxgeom.numeric.sealed import Closed, cached_property, seal
@@ -318,7 +317,7 @@ def round_strategy(steps: RoundSteps, gram: Floats) -> tuple[JointStrategy, floa
         root, _ = _best_root(gram, steps.first_weights(gram), rounds, steps.moves)
     except np.linalg.LinAlgError as error:
         raise CertificateRefused("noise around these values is too badly scaled: it has no root") from error
-    part, power = math.frexp(float(JointStrategy((_whole(root),)).told(steps)) * (1 + _MARGIN))
+    part, power = math.frexp(float(JointStrategy((_whole(root),)).told(steps)) * (1 + MARGIN))
     found, scale = JointStrategy((_whole(root * part),)), math.ldexp(1.0, power)
     if not found.hides_around(scale, steps):
         raise CertificateRefused("noise around these values is too badly scaled to prove that it hides a record")

@@ -253,10 +253,11 @@ def _place_of(schedule: Schedule, period: str) -> int:
     if period == "before" and schedule.periods[0] == BEFORE:
         return 0
     if period not in schedule.periods:
-        first, last = schedule.periods[0], schedule.periods[-1]
+        before = schedule.periods[0] == BEFORE
+        first, last = schedule.periods[int(before)], schedule.periods[-1]
         raise NotDue(
-            f"there is no period '{period}' along '{schedule.along}': the {len(schedule.periods):,} periods go from "
-            f"'{first}' to '{last}'; nothing was read"
+            f"there is no period '{period}' along '{schedule.along}'; nothing was read: write one from '{first}' to "
+            f"'{last}'" + (", or 'before' for all that is earlier" if before else "")
         )
     return schedule.periods.index(period)
 

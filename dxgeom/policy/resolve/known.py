@@ -83,7 +83,12 @@ def stated_counts(
     try:
         classes = classes_of(universe, counts)
     except Contradiction as error:
-        mistakes.add("DX197", tree.key_span("known"), f"these numbers contradict each other: {error}", _ELSEWHERE)
+        mistakes.add(
+            "DX197",
+            tree.key_span("known"),
+            f"these numbers contradict each other: {error}",
+            f"correct one, or leave it out; {_ELSEWHERE}",
+        )
         return None
     if hold is not None and not classes.partition:
         message = "'hold' needs counts of one partition, and these counts cross: nothing bounds what is to be held"
@@ -189,7 +194,7 @@ class _Reader:
         lacking = [name for name in (*(one.name for one in chosen), numbered) if name not in table.header]
         if lacking:
             message = f"{table.file} has no column {', '.join(map(shown, lacking))}; it has {', '.join(table.header)}"
-            advice = f"it has a column for each attribute of the totals, and {shown(numbered)}"
+            advice = f"write the line {shown(','.join([*(one.name for one in chosen), numbered]))} above its numbers"
             self._note("DX197", place, ("numbers",), message, advice)
             return None
         found: dict[int, int] = {}

@@ -424,8 +424,9 @@ def _mapping(language: str) -> str:
 
 
 def is_queries(root: Mapping, mistakes: Mistakes) -> bool:
-    """Whether a text that is read as a policy is a queries file, which is noted."""
-    return _is_other(
+    """Whether a text that is read as a policy is a queries file, or a plan, which is noted."""
+    plan = "this is a plan, which has its queries: 'dxgeom release PLAN TABLE --ledger FILE'"
+    return _is_other(root, ("format",), _POLICY[1:], plan, mistakes) or _is_other(
         root, _QUERIES, _POLICY, "this is a queries file; the policy is another file, and is named first", mistakes
     )
 

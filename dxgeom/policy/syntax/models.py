@@ -324,11 +324,16 @@ OF_OTHER_LANGUAGES: Final[dict[str, dict[str, str]]] = {
         "epsilon": "indent it, below a rule; what all releases may spend is 'budget: 2'",
         "change": "indent it, below 'rules:', behind a dash and a space",
         "version": "leave it out",
+        "records": "write 'records: 5000' into the queries file; if others know it, '- {where: true, count: 5000}' "
+        "below 'known:'",
         **dict.fromkeys(
             ("constraints", "public", "invariants", "marginals"), "write 'known:', and '- totals: region' below"
         ),
         "queries": "queries are asked in a file of their own, which is named after the policy",
         **dict.fromkeys(("columns", "fields"), "write 'attributes:', and indent it by two spaces"),
+        **dict.fromkeys(
+            ("person", "persons", "user", "unit", "subject"), "write 'people: {column: patient, count: once}'"
+        ),
         **dict.fromkeys(("neighbors", "neighbours", "adjacency"), _NEIGHBOURS),
     },
     "universe": {
@@ -340,6 +345,14 @@ OF_OTHER_LANGUAGES: Final[dict[str, dict[str, str]]] = {
         "ε": "write 'epsilon: 0.5'",
         "delta": "leave it out; the other kind is 'privacy: concentrated', beside 'rules'",
         "sensitivity": "leave it out: it follows from the rules",
+        **dict.fromkeys(("life", "lifetime", "ever", "window", "days"), "write 'any: life', or 'any: 30 days'"),
+    },
+    "known": dict.fromkeys(("records", "n", "people", "number"), "write {where: true, count: 5000}"),
+    "time": {
+        **dict.fromkeys(("start", "begin", "since", "first", "min"), "write 'from: 2027-01-01'"),
+        **dict.fromkeys(("end", "until", "till", "last", "max"), "write 'to: 2027-12-31'"),
+        **dict.fromkeys(("period", "step", "interval", "freq", "frequency", "unit", "by"), "write 'every: day'"),
+        **dict.fromkeys(("name", "attribute", "field", "date", "day"), "write 'column: day'"),
     },
     "attribute": dict.fromkeys(("type", "kind", "dtype"), _WHAT_VALUES),
     "people": {

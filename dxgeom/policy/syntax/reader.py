@@ -61,7 +61,7 @@ def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> N
         match problem["type"]:
             case "extra_forbidden":
                 report_unknown_key(root, path, _place(path), _keys_at(tagged), mistakes)
-            case "missing" if _explained(node_at(root, path[:-1]), str(path[-1]), _keys_at(tagged)):
+            case "missing" if _explained(node_at(root, path[:-1]), str(path[-1]), _place(path), _keys_at(tagged)):
                 pass
             case "missing":
                 where = key_span_at(root, path[:-1]) if len(path) > 1 else root.span
@@ -89,10 +89,15 @@ def report_problems(error: ValidationError, root: Node, mistakes: Mistakes) -> N
                 mistakes.add("DX108", span_at(root, path), message, _how_to_write(tagged, path))
 
 
-def _explained(holder: Node | None, missing: str, known: tuple[str, ...]) -> bool:
-    """Whether a key is missing because another one stands for it, a slip of the pen."""
+def _explained(holder: Node | None, missing: str, place: str, known: tuple[str, ...]) -> bool:
+    """Whether a key is missing because another one stands for it, a slip of the pen or another tool's word."""
     keys = {key.text for key, _ in holder.entries} if isinstance(holder, Mapping) else set()
-    return any(did_you_mean(key, [missing]).startswith("did you mean") for key in keys.difference(known))
+    others = OF_OTHER_LANGUAGES.get(place, {})
+    return any(
+        others.get(key.lower(), "").startswith(f"write '{missing}:")
+        or did_you_mean(key, [missing]).startswith("did you mean")
+        for key in keys.difference(known)
+    )
 
 
 def _expected(problem: str) -> str:
@@ -194,6 +199,8 @@ def _report_attribute(root: Node, path: Path, mistakes: Mistakes) -> None:
         advice = f"a list stands in square brackets: write [{', '.join(key.text for key, _ in node.entries)}]"
     elif {key.text.lower() for key, _ in node.entries} & {"min", "max"}:
         advice = _RANGE
+    elif path[-1] in PolicySyntax.model_fields and any(key.text in ("column", "epsilon") for key, _ in node.entries):
+        advice = f"{name} stands at the top: begin it at the left, without spaces"
     where = first.span if first else node.span
     mistakes.add("DX105", where, f"attribute {name}: none of its keys says what its values are", advice)
 

@@ -34,7 +34,8 @@ def well_formed(model: type[Model], node: Node, what: str, mistakes: Mistakes) -
     known = tuple(model.model_fields)
     if not isinstance(node, Mapping):
         message = f"{what} is a mapping with {' and '.join(map(shown, known))}, found {kind_of(node)}"
-        mistakes.add("DX108", node.span, message, "write a colon and a space behind each key")
+        first = next((key for key, one in model.model_fields.items() if one.is_required()), known[0])
+        mistakes.add("DX108", node.span, message, f"write {{{_written(first)}}}, a colon and a space behind each key")
         return None
     empty = [key for key, value in node.entries if key.text in known and _is_empty(value)]
     for key in empty:
@@ -53,14 +54,39 @@ def _report(node: Mapping, problem: Any, what: str, known: tuple[str, ...], mist
     key, context = str(problem["loc"][0]), problem.get("ctx", {})
     match problem["type"]:
         case "extra_forbidden":
-            advice = did_you_mean(key, known)
+            meant = _MEANT.get(key.lower(), "")
+            advice = f"write '{_written(meant)}'" if meant in known else did_you_mean(key, known)
             mistakes.add("DX105", key_span_at(node, (key,)), f"the key {shown(key)} is not known here", advice)
+        case "missing" if not any(_MEANT.get(stated.text.lower()) == key for stated, _ in node.entries):
+            advice = f"{what} says it: write '{_written(key)}'"
+            mistakes.add("DX107", node.span, f"the key {shown(key)} is missing", advice)
         case "missing":
-            mistakes.add("DX107", node.span, f"the key {shown(key)} is missing", f"{what} says it")
+            pass  # another tool's word stands for it, which is noted
         case str(code) if code == NOT_A_WORD:
             mistakes.add("DX108", span_at(node, (key,)), f"{shown(key)} is a single word or condition", ONE_EACH)
         case code:
             mistakes.add(str(code), span_at(node, (key,)), problem["msg"], str(context.get("advice", "")))
+
+
+_MEANT: Final[dict[str, str]] = {
+    **dict.fromkeys(("threshold", "min_count", "minimum", "cutoff"), "at_least"),
+    **dict.fromkeys(("n", "size", "number", "n_rows", "samples"), "rows"),
+    **dict.fromkeys(("iterations", "steps", "epochs"), "rounds"),
+    **dict.fromkeys(("queries", "tables", "marginals"), "workload"),
+    **dict.fromkeys(("weight", "part", "fraction", "budget", "epsilon"), "share"),
+}
+"""Words of other tools, lower case, and the key that is meant."""
+_EXAMPLES: Final = {
+    "at_least": "90",
+    "rows": "100",
+    "rounds": "20",
+    "workload": "[marginals: {ways: 2}]",
+    "share": "1/2",
+}
+
+
+def _written(key: str) -> str:
+    return f"{key}: {_EXAMPLES.get(key, '…')}"
 
 
 def _is_empty(node: Node) -> bool:

@@ -16,7 +16,7 @@ from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import Column, NumberColumn, TextColumn, plain
 from dxgeom.universe.dates import WEEKDAYS, DateAttribute, iso_date
 from dxgeom.universe.decimals import is_number
-from dxgeom.universe.periods import PeriodAttribute
+from dxgeom.universe.periods import BEFORE, PeriodAttribute
 from dxgeom.universe.predicates import DayPart, Literal, Name
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -138,7 +138,10 @@ def _check_listed(column: Column, sign: str, value: Any, offset: int) -> None:
     if value in values or (sign not in ("==", "!=") and not endless and not min(values) < value < max(values)):
         return
     said = shown(value) if isinstance(value, str) else plain(value)
-    raise PredicateError(f"{said} is no value of {shown(column.name)}", offset, f"use {_nearest(values, value)}")
+    advice = f"use {_nearest(values, value)}"
+    if isinstance(column, TextColumn) and column.dates and values[0] == BEFORE and value < values[1]:
+        advice = f"all days before {values[1]} are one value: write {column.name} < '{values[1]}'"
+    raise PredicateError(f"{said} is no value of {shown(column.name)}", offset, advice)
 
 
 def _nearest(values: Sequence[Any], value: Any) -> str:
