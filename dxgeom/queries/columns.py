@@ -133,7 +133,7 @@ class ColumnReader:
         if within is None or (within[0] <= lowest and highest <= within[1]):
             return self._added_up(node, axis, column, column.added_up, column.half_widths)
         low, high = within
-        if high <= lowest or highest <= low:
+        if high < lowest or highest < low:
             ends = f"{shown(column.name)} goes from {plain(lowest)} to {plain(highest)}"
             advice = f"write 'within: [{plain(lowest)}, {plain(highest)}]', or ends inside of it"
             self.note("DX201", node.span, f"{ends}, and all of that would count as one number by 'within'", advice)
