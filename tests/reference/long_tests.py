@@ -12,8 +12,10 @@ PRIVACY = (
     "tests/unit/disclosure/",
     "tests/unit/ledger/",
     "tests/unit/mechanisms/",
+    "tests/unit/metrics/",
     "tests/unit/noise/",
     "tests/unit/plan_files/test_forged_plans.py",
+    "tests/unit/policy/",
     "tests/unit/privacy/",
 )
 """Where they are: no slot leaves them out, and they come first."""

@@ -6,6 +6,7 @@ import csv
 import itertools
 import math
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -51,13 +52,24 @@ def plain_policy(policy: Policy, folder: Path) -> tuple[list[PlainAttribute], li
     if document.universe.table is not None:
         for name, cells in _columns(folder / document.universe.table).items():
             written.setdefault(name, tuple(dict.fromkeys(cells)))
+    along = None if document.time is None else document.time.column
     attributes = [
-        _missing(_regions(policy, name), written[name])
+        _periods(policy, name)
+        if name == along
+        else _missing(_regions(policy, name), written[name])
         if isinstance(written[name], RegionsSyntax)
         else _attribute(name, written[name], folder)
         for name in names
     ]
-    return attributes, [_rule(rule, attributes, folder) for rule in document.rules]
+    rules = [_rule(rule, attributes, folder) for rule in document.rules if rule.any is None]
+    others = tuple(name for name in names if name != along)
+    for rule in document.rules:
+        if rule.any is not None:  # records of one period, or one and none, share what all periods in it may reveal
+            every = len(next(one for one in attributes if one.name == along).labels)
+            share = rule.epsilon / (every if rule.any == "life" else int(rule.any.amount))
+            rules.append(PlainRule(None, share, presence=True))
+            rules += [PlainRule(others, share, joint="together")] if others else []
+    return attributes, rules
 
 
 def _records(policy: Policy, attributes: list[PlainAttribute], folder: Path) -> list[Any]:
@@ -112,6 +124,22 @@ def _regions(policy: Policy, name: str) -> PlainAttribute:
     return PlainAttribute(name, "", regions.keys, None, "km", (), _all_roads(spots, great_circle))
 
 
+def _periods(policy: Policy, name: str) -> PlainAttribute:
+    """Periods in a row; what lies before and after all of them is half a period from them, or √½ rounded down."""
+    time = policy.resolved.document.time
+    assert time is not None
+    first = date.fromisoformat(str(getattr(time, "from")))
+    days, months = (time.to - first).days + 1, 12 * (time.to.year - first.year) + time.to.month - first.month + 1
+    inside = {"day": days, "week": days // 7, "month": months, "quarter": months // 3, "year": months // 12}[time.every]
+    border = Fraction(1, 2) if policy.resolved.document.privacy == "pure" else Fraction("0.7071")
+    places = [
+        *([-border] if time.before is None else []),
+        *map(Fraction, range(inside)),
+        *([inside - 1 + border] if time.after is None else []),
+    ]
+    return PlainAttribute(name, "", tuple(map(str, places)), tuple(places), "")
+
+
 def _points(name: str, written: Any, folder: Path) -> PlainAttribute:
     columns = _columns(folder / written.points)
     if written.x is not None:
@@ -152,7 +180,8 @@ def great_circle(one: tuple[float, float], other: tuple[float, float]) -> float:
 
 def _rule(rule: RuleSyntax, attributes: list[PlainAttribute], folder: Path) -> PlainRule:
     if rule.presence or rule.between:
-        return PlainRule(None, rule.epsilon, presence=bool(rule.presence))
+        epsilon = rule.epsilon or min((rule.published or {}).values())
+        return PlainRule(None, epsilon, presence=bool(rule.presence))
     partition = rule.secrets.partition if rule.secrets else None
     if partition is not None and rule.change is None:
         return PlainRule(partition, rule.epsilon, joint="partition")

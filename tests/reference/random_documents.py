@@ -24,6 +24,7 @@ FILES = {
     "squares.geojson": f'{{"type":"FeatureCollection","features":[{SQUARES}]}}',
     "x-y.csv": "one,other,weight\nx,y,0.5\n",
     "listed.csv": "w,r\nx,0\ny,2\ny,4\nz,4\n",
+    "totals.csv": "w,count\nx,3\ny,2\nz,0\n",
 }
 
 
@@ -74,10 +75,11 @@ OWN: dict[str, tuple[tuple[str, Drawn], ...]] = {
         ("regions", st.just("squares.geojson")), ("key", st.just("id")),
         ("longitude", st.just("u")), ("latitude", st.just("v")),
     ),
+    "open": (("open", st.just("text")),),
 }  # fmt: skip
 """The keys of every kind of attribute, with what belongs there."""
 NEEDED = {
-    "words": 1, "range": 2, "bins": 1, "dates": 2, "plane": 5, "globe": 4, "graph": 1, "regions": 2,
+    "words": 1, "range": 2, "bins": 1, "dates": 2, "plane": 5, "globe": 4, "graph": 1, "regions": 2, "open": 1,
 }  # fmt: skip
 """How many of them no attribute of the kind can do without; the others go with each other or not."""
 TOGETHER = ({"longitude", "latitude"}, {"length", "unit"})
@@ -138,6 +140,8 @@ RULES: dict[str, Drawn] = {
     "weight": st.just("weight"),
     "between": st.just("everything"),
     "presence": st.just(True),
+    "any": st.sampled_from(("7 days", "2 steps", "life")),
+    "published": st.just({"at once": 1, "2 steps": "1.5", "ever": 2}),
     "title": st.sampled_from(("Who is where", 7)),
 }
 WAYS = (
@@ -172,12 +176,14 @@ def rules(draw: st.DrawFn, names: list[str]) -> dict[str, Any]:
     return found
 
 
+IN_PERIODS: Drawn = st.just({"column": "who", "count": "once", "in": "period"})
 PEOPLE: Drawn = st.one_of(
     st.fixed_dictionaries({"column": st.just("who"), "count": st.sampled_from(("once", "single"))}),
     st.fixed_dictionaries(
         {"column": st.just("who"), "count": st.just("rows"), "at_most": st.sampled_from((2, "3"))}
     ).flatmap(lambda one: st.sampled_from(({**one, "order": "at"}, one))),
     st.just("one row each"),
+    IN_PERIODS,
     st.fixed_dictionaries(
         {"column": st.sampled_from(("w", "who", 7)), "count": st.sampled_from(("rows", "once"))},
         optional={"at_most": st.sampled_from((0, 1)), "order": st.sampled_from(("who", "at"))},
@@ -222,6 +228,8 @@ MORE: dict[str, Drawn] = {
     "people": PEOPLE,
     "dataset": DATASET,
     "unconnected": st.just("allow"),
+    "delta": st.sampled_from(("0.000001", 0.5)),
+    "hold": st.sampled_from((2, "all")),
 }
 
 
@@ -232,6 +240,7 @@ FITTING: dict[str, tuple[str, ...]] = {
     "dates": ("missing", "zone", "title", "written"),
     **dict.fromkeys(("plane", "globe", "regions"), ("missing", "title", "name")),
     "graph": ("missing", "title"),
+    "open": ("title", "missing"),
 }
 BOUNDS: dict[str, tuple[dict[str, Any], ...]] = {
     "words": (
@@ -248,6 +257,7 @@ BOUNDS: dict[str, tuple[dict[str, Any], ...]] = {
     "globe": ({"epsilon": 2, "within": "300 m"},),
     "graph": ({"epsilon": 1, "per": "2 steps"},),
     "regions": ({"epsilon": 1, "per": "50 km"},),
+    "open": ({"epsilon": 1},),
 }
 """What goes with each kind of attribute: the keys of COMMON, and what rules may say of it beside a constant."""
 
@@ -269,10 +279,55 @@ def fitting(draw: st.DrawFn, kind: str) -> dict[str, Any]:
     return found
 
 
+NO = st.sampled_from((False, "false"))
+TIME: Drawn = (
+    st.fixed_dictionaries(
+        {
+            "column": st.just("day"),
+            "from": st.just("2024-01-01"),
+            "to": st.just("2024-12-31"),
+            "every": st.sampled_from(("month", "quarter", "year", "quarter")),
+        },
+        optional={
+            "zone": st.just("Europe/Berlin"),
+            "written": st.just("31.12.2025"),
+            "title": st.just("The day"),
+            "before": NO,
+            "after": NO,
+        },
+    )
+    | st.just({"column": "day", "from": "2024-01-01", "to": "2024-01-14", "every": "week"})
+    | st.just({"column": "day", "from": "2024-01-01", "to": "2024-01-14", "every": "day"})
+)
+LASTING: Drawn = st.sampled_from(
+    (
+        {"any": "2 steps", "epsilon": 2},
+        {"any": "life", "epsilon": 3},
+        {"presence": True, "published": {"at once": 1, "2 steps": "1.5", "ever": 2}},
+        {"change": "day", "epsilon": 1, "per": "2 steps"},
+    )
+)
+KNOWN: Drawn = st.lists(
+    st.sampled_from(
+        (
+            {"totals": "w"},
+            {"totals": ["w"], "numbers": "totals.csv"},
+            {"where": "w == 'x'", "count": 3},
+            {"where": "true", "count": "5"},
+        )
+    ),
+    min_size=1,
+    max_size=2,
+)
+"""Periods, what several of them may reveal, and counts of records that everybody knows."""
+
+
 @st.composite
 def sound(draw: st.DrawFn) -> dict[str, Any]:
     """A policy that is right more often than not."""
-    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=2))
+    shape = draw(st.sampled_from(("plain", "plain", "plain", "time", "known", "open", "joint")))
+    kinds = draw(st.lists(st.sampled_from(KINDS[:-1]), min_size=1, max_size=2))
+    kinds = ["open", *kinds[1:]] if shape == "open" else kinds
     stated = {name: draw(fitting(kind)) for name, kind in zip("wr", kinds, strict=False)}
     some: list[dict[str, Any]] = [{"change": [*stated], "epsilon": draw(EPSILONS)}]
     some += [{"change": name, **draw(st.sampled_from(BOUNDS[kind]))} for name, kind in zip(stated, kinds, strict=True)]
@@ -285,10 +340,21 @@ def sound(draw: st.DrawFn) -> dict[str, Any]:
             {"secrets": {"partition": "w"}},
         )
         some += [{**one, "epsilon": 1} for one in draw(st.lists(st.sampled_from(whole), max_size=2))]
-    if kinds == ["range", "bins"]:
+    more: dict[str, Any] = {}
+    if shape == "joint":
         stated = {name: {"range": [0, 4], "step": 1} for name in "wr"}
         some = [{"change": ["w", "r"], "together": True, "measure": "max", "epsilon": 1, "per": 2}]
-    return {"policy": "p", "universe": {"attributes": stated}, "rules": some, "unconnected": "allow"}
+    elif shape == "open":
+        more = {"delta": draw(MORE["delta"])}
+        some = [{"presence": True, "epsilon": 1}, {"change": [*stated], "epsilon": 1}]
+    elif shape == "time":
+        more = {"time": draw(TIME)}
+        some += [{"presence": True, "epsilon": 1}, *draw(st.lists(LASTING, max_size=1))]
+    elif shape == "known":
+        stated = {"w": {"values": draw(st.sampled_from((["x", "y", "z"], {"file": "words.txt"})))}}
+        some = [{"change": "w", "epsilon": draw(EPSILONS)}]
+        more = {"known": draw(KNOWN), **draw(st.sampled_from(({}, {"hold": 2}, {"hold": "all"})))}
+    return {"policy": "p", "universe": {"attributes": stated}, "rules": some, "unconnected": "allow", **more}
 
 
 @st.composite
@@ -308,8 +374,10 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     """A policy with whatever else may stand in its file."""
     found = draw(sound() | anything())
     for key, value in MORE.items():
-        if draw(st.booleans()):
-            found[key] = draw(value if draw(st.integers(0, 19)) else WRONG)
+        often = key not in ("delta", "hold") or draw(st.integers(0, 19)) == 19
+        if often and draw(st.booleans()):
+            fits = IN_PERIODS if key == "people" and "time" in found else value
+            found[key] = draw(fits if draw(st.integers(0, 19)) else WRONG)
     return found
 
 

@@ -23,6 +23,7 @@ class People:
     count: Literal["once", "rows", "single"]
     at_most: int | None = None
     order: str | None = None
+    within: str | None = None
 
     @property
     def in_shares(self) -> bool:

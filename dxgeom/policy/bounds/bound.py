@@ -73,6 +73,11 @@ class Bound(ABC):
         return self.denominator is not None
 
     @property
+    def constant(self) -> Fraction | None:
+        """Its ε where the same is stated for every pair; None also where nobody looked."""
+        return None
+
+    @property
     def extremes(self) -> tuple[Fraction, Amount]:
         """Not more than the smallest stated bound, and not less than the largest."""
         return Fraction(0), math.inf
@@ -184,6 +189,10 @@ class Constant(Bound):
     @property
     def data(self) -> list[Any]:
         return ["constant", str(self.epsilon)]
+
+    @property
+    def constant(self) -> Fraction:
+        return self.epsilon
 
     @property
     def extremes(self) -> tuple[Fraction, Fraction]:

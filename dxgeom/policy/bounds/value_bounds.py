@@ -50,6 +50,11 @@ class ByValue(Bound):
         return ["values", [None if epsilon is None else str(epsilon) for epsilon in self.epsilons]]
 
     @property
+    def constant(self) -> Fraction | None:
+        smallest, largest = self.extremes
+        return smallest if smallest == largest else None
+
+    @property
     def extremes(self) -> tuple[Fraction, Amount]:
         known = [epsilon for epsilon in self.epsilons if epsilon is not None]
         return min(known), max(known) if len(known) == len(self.epsilons) else math.inf

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any, Final, final
 
 from dxgeom.metrics.metric import Metric
-from dxgeom.policy.bounds.distance_bounds import PerDistance
 from dxgeom.policy.explain.telling import Telling
 from dxgeom.policy.explain.tightening import largest_distance
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
@@ -133,7 +132,7 @@ def time_review(policy: ResolvedPolicy, parts: Sequence[Metric], telling: Tellin
     apart = _of_periods(every, one, lasting)
     spans = tuple(TimeSpan(n, apart[n], telling.at_most(apart[n])) for n in lengths)
     moves = [bound for rule in policy.rules for name, bound in rule.bounds if name == time.attribute]
-    stepped = [isinstance(bound, PerDistance) and not bound.floor for bound in moves]
+    stepped = [bound.in_order for bound in moves]
     tied = any(rule.joint is not None and time.attribute in rule.joint.names for rule in policy.rules)
     return TimeReview(time, spans, any(stepped), tied or not all(stepped))
 

@@ -21,7 +21,6 @@ from dxgeom.metrics.metric import Metric, all_pairs
 from dxgeom.numeric.sealed import canonical_digest
 from dxgeom.policy.bounds.bound import MIXED_SIZE_LIMIT, Bound
 from dxgeom.policy.bounds.joint_bounds import JointBound
-from dxgeom.policy.bounds.value_bounds import ByValue
 from dxgeom.policy.lower.blocks import AttributeDescription, MetricDescription
 from dxgeom.policy.lower.lowered import lower_attribute
 from dxgeom.policy.resolve.resolved_policy import ResolvedPolicy
@@ -129,10 +128,10 @@ def _without_idle(part: AttributeDescription, metric: Metric) -> tuple[Attribute
     Whichever is left out first: where A is above the closure of B, and B above that of A, some pair of A would be above
     its own distance by A, which holds of no shortest step.
     """
-    kept, listed = part, next((one for one in part.bounds if isinstance(one, ByValue)), None)
-    if listed is not None and listed.extremes[0] == listed.extremes[1]:
+    kept, listed = part, next((one for one in part.bounds if one.constant is not None), None)
+    if listed is not None:
         # Constants were put into the only list, so that there is no other ceiling.
-        kept = replace(part, bounds=tuple(one for one in part.bounds if one is not listed), ceiling=listed.extremes[0])
+        kept = replace(part, bounds=tuple(one for one in part.bounds if one is not listed), ceiling=listed.constant)
     for bound in sorted(kept.bounds, key=lambda one: canonical_digest("bound", _plain(one.data))):
         others = replace(kept, bounds=tuple(one for one in kept.bounds if one is not bound))
         if (others.bounds or others.ceiling is not None) and _is_above(bound, others):

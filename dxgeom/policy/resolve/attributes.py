@@ -12,8 +12,6 @@ from collections.abc import Mapping as Named
 from datetime import date
 from typing import Any, Final, final
 
-from dxgeom.policy.bounds.bound import Constant
-from dxgeom.policy.bounds.joint_bounds import JointConstant
 from dxgeom.policy.bounds.value_bounds import MissingValue
 from dxgeom.policy.kinds.attribute_kinds import kind_of
 from dxgeom.policy.kinds.kind import AttributeKeys, Declared, MissingSyntax
@@ -192,8 +190,8 @@ def check_unlisted(
         message = f"known counts are of listed values, and nobody listed those of {shown(names[0])}"
         mistakes.add("DX194", tree.key_span("known"), message, "leave them out, or list the values")
     for rule in rules:
-        about = [name for name, bound in rule.bounds if not isinstance(bound, Constant)]
-        if rule.joint is not None and not isinstance(rule.joint, JointConstant):
+        about = [name for name, bound in rule.bounds if bound.constant is None]
+        if rule.joint is not None and rule.joint.constant is None:
             about += rule.joint.names
         for name in (name for name in names if name in about):
             message = f"a rule tells values of {shown(name)} apart, which nobody listed"

@@ -9,7 +9,7 @@ from dxgeom.policy.syntax.models import PolicySyntax
 from dxgeom.universe.attributes import Attribute
 from dxgeom.universe.columns import Column, TextColumn, plain
 from dxgeom.universe.labels import PolicyLabels
-from dxgeom.universe.periods import PeriodAttribute
+from dxgeom.universe.periods import along_time
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import did_you_mean, shown
 
@@ -19,11 +19,12 @@ def labels_of(document: PolicySyntax, universe: Universe) -> PolicyLabels:
     titles: dict[str, str] = {}
     values: dict[str, dict[str, str]] = {}
     units: dict[str, str] = {}
+    along = along_time(universe.attributes)
+    if along is not None and document.time is not None:
+        _, periods = along
+        titles |= {} if document.time.title is None else {periods.name: document.time.title}
+        values |= {periods.name: periods.ends_in_words}
     for attribute in universe.attributes:
-        if isinstance(attribute, PeriodAttribute) and document.time is not None:
-            titles |= {} if document.time.title is None else {attribute.name: document.time.title}
-            values |= {attribute.name: attribute.ends_in_words}
-            continue
         keys = document.universe.attributes.get(attribute.name)
         if not isinstance(keys, AttributeKeys):
             continue

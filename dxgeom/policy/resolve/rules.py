@@ -233,7 +233,8 @@ def _simplest(rule: ResolvedRule, attributes: int) -> ResolvedRule:
 
 def _of_one_period(attributes: dict[str, Attribute], lasting: Lasting) -> JointBound | None:
     """What a rule about several periods states of two records of one of them, whatever else differs."""
-    others = tuple(name for name, one in attributes.items() if not isinstance(one, PeriodAttribute))
+    found = along_time([*attributes.values()])
+    others = tuple(name for name in attributes if found is None or name != found[1].name)
     return JointConstant(others, lasting.share) if others else None
 
 

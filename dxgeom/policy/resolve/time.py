@@ -14,7 +14,7 @@ from dxgeom.policy.syntax.models import PolicySyntax
 from dxgeom.policy.syntax.reader import SyntaxTree
 from dxgeom.policy.syntax.time_syntax import first_day
 from dxgeom.privacy.measures import PURE
-from dxgeom.universe.periods import Every, PeriodAttribute, Periods
+from dxgeom.universe.periods import Every, PeriodAttribute, Periods, along_time
 from dxgeom.universe.universe import Universe
 from dxgeom.universe.wording import shown
 
@@ -153,10 +153,9 @@ class PolicyTime:
 
 def time_of(document: PolicySyntax, universe: Universe) -> PolicyTime | None:
     """The time of a policy, None where it has none."""
-    if document.time is None:
+    found = along_time(universe.attributes)
+    if document.time is None or found is None:
         return None
-    made = universe.attribute(document.time.column).present
-    if not isinstance(made, PeriodAttribute):
-        return None
+    _, made = found
     labels = made.labels
     return PolicyTime(made.name, made.periods, labels[0] if made.before else None, labels[-1] if made.after else None)

@@ -29,6 +29,7 @@ ASKING = {
     "dxgeom/starting/table_page.py": "what is advised about ends, decimals and missing values is about numbers",
     "dxgeom/queries/quantiles.py": "a quantile is asked of numbers or of days",
     "dxgeom/report/rules.py": "a map is drawn of places",
+    "dxgeom/studio/nearness.py": "a map is drawn of places",
 }
 
 

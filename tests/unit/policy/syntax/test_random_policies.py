@@ -62,7 +62,7 @@ def test_no_word_of_the_language_is_forgotten(folder):
     drawn: set[tuple[str, str]] = set()
     right: set[str] = set()
 
-    @settings(drawing, max_examples=2500, derandomize=True)
+    @settings(drawing, max_examples=4000, derandomize=True)
     @given(documents())
     def draw(document: Any) -> None:
         used = {*words_of(document, SCHEMA, SCHEMA)}
@@ -95,7 +95,12 @@ def test_whatever_is_stated_is_read_or_told_to_be_wrong(folder, document):
     except dx.UnsupportedCombination:
         return
     assert metric.fingerprint == again.compile().fingerprint
-    rehearsed = dx.plan(metric, dx.parse_queries("queries: [{count: 'true'}]", policy)).rehearse(spend="1/4")
+    planned = dx.plan(metric, dx.parse_queries("queries: [{count: 'true'}]", policy))
+    try:
+        rehearsed = planned.rehearse(spend="1/4")
+    except dx.UnsupportedCombination as error:
+        assert policy.resolved.document.known and "public numbers say all" in str(error)
+        return
     assert rehearsed.rehearsal and len(rehearsed.values) == 1
 
 
