@@ -127,7 +127,8 @@ def _kept(own: AdaptiveMechanism, spend: Fraction) -> dict[Limit, Fraction]:
 
 
 def _require_rounds(own: AdaptiveMechanism, answer: AdaptiveTables, spend: Fraction, account: VectorAccount) -> None:
-    """Rounds grow or do not, as the model moved: either is public, and the step says which it was."""
+    """Rounds grow or do not, and two share what is left or one has it, as earlier outputs were: either is public, and
+    the step says which it was."""
     whole, begun = _kept(own, spend), sum(len(one) == 1 for one in own.candidates)
     rounds, part = answer.transcript[begun:], own.first_part
     _require(len(rounds) <= own.most_rounds, "there are more rounds")
@@ -136,7 +137,10 @@ def _require_rounds(own: AdaptiveMechanism, answer: AdaptiveTables, spend: Fract
     for number, step in enumerate(rounds):
         tried = (part, 4 * part) if number else (part,)
         last = number == own.most_rounds - 1
-        known = ((one, _parts(own, account, whole, one, last=last)) for one in tried)
+        sharing = (True, False) if own.ending == ENDING else (own.ending > 1,)
+        known = (
+            (one, _parts(own, account, whole, one, last=last, shared=shared)) for one in tried for shared in sharing
+        )
         found = next(((one, parts) for one, parts in known if _selects(own, step, parts, admitted)), None)
         what = f"step {begun + number + 1}"
         if found is None:
@@ -151,14 +155,14 @@ def _require_rounds(own: AdaptiveMechanism, answer: AdaptiveTables, spend: Fract
 
 
 def _parts(
-    own: AdaptiveMechanism, account: VectorAccount, whole: Costs, part: Fraction, *, last: bool
+    own: AdaptiveMechanism, account: VectorAccount, whole: Costs, part: Fraction, *, last: bool, shared: bool
 ) -> dict[Limit, Fraction]:
     """What a round may take of each limit."""
     found = {}
     for limit, one in whole.items():
         left = account.left(limit) - one * own.bars / (1 - own.bars)
         if left >= one * LITTLE:
-            half = left < 2 * part * one and own.ending == ENDING
+            half = left < 2 * part * one and shared
             ends = last or left < (part if half else 2 * part) * one
             found[limit] = left if ends else left / 2 if half else part * one
     return found

@@ -130,13 +130,13 @@ class AdaptiveKind(RecordsKind, QuestionKind[AdaptiveTask]):
         return Plan(self, how.metric, question, AdaptiveOnHistogram(made), how.wish.records, decided=made)
 
     def earlier(self, question: AdaptiveTask, how: Planning) -> Iterator[Plan]:
-        """Until 0.2.1 one round took all that was less than two parts."""
-        from dxgeom.mechanisms.synthetic.adaptive import EARLIER_ENDING
+        """Until 0.2.1 one round took all that was less than two parts; for a time two always shared it."""
+        from dxgeom.mechanisms.synthetic.adaptive import EARLIER_ENDINGS
         from dxgeom.mechanisms.synthetic.on_histograms import AdaptiveOnHistogram
 
         plan = self.part(question, how)
-        before = replace(plan.decided, ending=EARLIER_ENDING)
-        yield replace(plan, mechanism=AdaptiveOnHistogram(before), decided=before)
+        for before in (replace(plan.decided, ending=one) for one in EARLIER_ENDINGS):
+            yield replace(plan, mechanism=AdaptiveOnHistogram(before), decided=before)
 
     def queries(self, plan: Plan) -> MarginalQueries:
         workload: MarginalQueries = plan.question.workload
@@ -204,7 +204,8 @@ class AdaptiveKind(RecordsKind, QuestionKind[AdaptiveTask]):
 
     def picked_by(self, plan: Plan) -> str:
         own: AdaptiveMechanism = plan.decided
-        return f"{own.law}, {own.ending} rounds at the end" if own.ending > 1 else str(own.law)
+        ends = {1: "", 2: ", 2 rounds at the end"}.get(own.ending, ", 1 or 2 rounds at the end")
+        return f"{own.law}{ends}"
 
     def kept_columns(self, shown: Mapping[str, Any], kept: Any, universe: Universe) -> dict[str, list[Any]]:
         from dxgeom.mechanisms.synthetic.adaptive_answer import kept_model

@@ -36,6 +36,9 @@ from dxgeom.mechanisms.linear.time_series import series_mechanism
 from dxgeom.mechanisms.selection.scores import declared_selection, tabled_selection
 from dxgeom.mechanisms.selection.selections import selection, top_selection
 from dxgeom.mechanisms.selection.small_databases import small_database
+from dxgeom.mechanisms.selection.top import top_selection
+from dxgeom.mechanisms.synthetic.adaptive import adaptive_tables
+from dxgeom.mechanisms.synthetic.on_histograms import AdaptiveOnHistogram
 from dxgeom.metrics.verification import verify, verify_metric
 
 ERROR = 1e-9
@@ -127,6 +130,13 @@ def counted(mechanism, answers, here, there):
     return told.sum(axis=1) + [0.5 * (answer[1] == 0) for answer in answers] + 0.25 * np.array(few)
 
 
+def following():
+    """Tables that follow the data, of a policy with a budget for as many answers."""
+    policy = dx.parse_policy(f"{families.TABLE_POLICY.text.content}\nbudget: {ENOUGH}\n")
+    tables = dx.universe.MarginalQueries.of(policy.universe, [["a"]])
+    return AdaptiveOnHistogram(adaptive_tables(policy.compile(), tables, rounds=1, bars=0))
+
+
 def without_the_first(mechanism, answers, *_):
     return [float(0 not in answer) for answer in answers]
 
@@ -211,6 +221,11 @@ AUDITS = {
     ),
     "tasks": Audit(lambda _: tasks(), np.array([4, 2, 0]), np.array([3, 3, 0]), Fraction(1), counted, 0.15, planted=4),
 }
+
+if IN_ALL >= 10**6:  # an answer takes a fifth of a second
+    AUDITS["adaptive tables"] = of_case(
+        "adaptive tables on a histogram", 0.0, lambda _: following(), other=0, planted=30, slower=200
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -53,10 +53,11 @@ FIRST: Final = Fraction(9, 160)
 SELECTING: Final = Fraction(1, 10)
 """The part of a round that selects."""
 ROUNDS_PER_ATTRIBUTE: Final = 16
-ENDING: Final = 2
-"""So many rounds share what is less than two parts: one table that had all of it left others unmeasured."""
-EARLIER_ENDING: Final = 1
-"""In plans of versions before."""
+ENDING: Final = 3
+"""Two rounds share what is less than two parts, for one table that has all of it leaves others unmeasured; but one has
+all of it where half would be lost in noise."""
+EARLIER_ENDINGS: Final = (2, 1)
+"""Of plans that were made before: two rounds always, or one."""
 LITTLE: Final = Fraction(1, 2**20)
 """Of less than this part of a limit nothing more is measured."""
 MOST_ROUNDS: Final = 10_000
@@ -100,7 +101,8 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
     cell, and the model fitted to all that was measured. w_r: how many attributes of a table that was asked for it has,
     times that table's importance, summed over these. A round's part of each limit is a public fraction, four times as
     large after one by which the model moved no more than noise would have it; where less than two such parts are left
-    of a limit, ``ending`` rounds share it evenly, and the last round takes all. Of ``bars`` > 0 that part of every
+    of a limit, two rounds share it evenly, unless noise of the second half would add up to more than the records over
+    the largest table of two attributes: then one round takes all, as the last does. Of ``bars`` > 0 that part of every
     limit measures all tables once more, afresh, for the bars; the model does not see it. Where there are more than ten
     million possible cells, the model is one of cliques, and only such tables are selected as keep these within
     ``cells``.
@@ -132,9 +134,9 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         require_own_records(self.metric, self.queries.universe)
         self.require_no_number()
         require(self.cells_in_cliques, int, "cells", "give a whole number")
-        require(self.ending, int, "ending", f"give {EARLIER_ENDING} or {ENDING}")
-        if self.ending not in (EARLIER_ENDING, ENDING):
-            raise UnsupportedCombination(f"'ending' is {EARLIER_ENDING} or {ENDING}, found {self.ending}")
+        require(self.ending, int, "ending", f"give {ENDING}, or 1 or 2 for a plan of before")
+        if self.ending not in (ENDING, *EARLIER_ENDINGS):
+            raise UnsupportedCombination(f"'ending' is 1, 2 or {ENDING}, found {self.ending}")
         self._require_room()
         if not 0 <= self.bars < 1:
             raise UnsupportedCombination(f"'bars' is a part of the budget, at least 0 and below 1, found {self.bars}")
@@ -260,11 +262,12 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
             return Fraction(1, ROUNDS_PER_ATTRIBUTE * len(self.queries.sizes))
         return (1 - FIRST) / self.rounds
 
-    def taken(self, left: Fraction, part: Fraction, *, last: bool) -> Fraction:
-        """Of what is left of a limit, what a round may take that is to have a part of this size."""
+    def taken(self, left: Fraction, part: Fraction, *, last: bool, shared: bool) -> Fraction:
+        """Of what is left of a limit, what a round may take that is to have a part of this size. ``shared``: whether
+        two rounds share what is less than two parts."""
         if last or left < part:
             return left
-        return left / self.ending if left < 2 * part else part
+        return part if left >= 2 * part else left / 2 if shared else left
 
     def cells(self, axes: Axes) -> int:
         """Of a table."""
@@ -281,7 +284,7 @@ class AdaptiveMechanism(TableReader[AdaptiveTables]):
         and selects at the full price, and of what a fresh table has.
         """
         alone = sum(len(one) == 1 for one in self.candidates)
-        rounds = [FIRST / alone, (1 - SELECTING) * min(LITTLE, self.first_part / self.ending)]
+        rounds = [FIRST / alone, (1 - SELECTING) * min(LITTLE, self.first_part / min(self.ending, 2))]
         fresh = [self.bars / len(self.queries.attribute_sets)] if self.bars else []
         least = min(*(part * (1 - self.bars) for part in rounds), *fresh)
         return {limit: one * least for limit, one in self.whole(spend).items()}
@@ -439,12 +442,24 @@ class _Rounds:
 
     def _parts(self, part: Fraction, *, last: bool) -> dict[Limit, Fraction]:
         """What a round may take of each limit; none of those of which too little is left."""
-        found = {}
-        for limit, whole in self._whole.items():
-            left = self._account.left(limit) - self._reserved[limit]
-            if left >= whole * LITTLE:
-                found[limit] = self._of.taken(left, part * whole, last=last)
-        return found
+        left = {limit: self._account.left(limit) - self._reserved[limit] for limit in self._whole}
+        shared = self._shared({limit: one for limit, one in left.items() if one >= part * self._whole[limit]})
+        return {
+            limit: self._of.taken(left[limit], part * whole, last=last, shared=shared)
+            for limit, whole in self._whole.items()
+            if left[limit] >= whole * LITTLE
+        }
+
+    def _shared(self, left: Costs) -> bool:
+        """Whether two rounds are worth more than one: a measurement of half of what is left tells counts of the largest
+        table of two attributes from noise. By outputs and public numbers."""
+        own = self._of
+        if own.ending != ENDING:
+            return own.ending > 1
+        halves = {limit: (1 - SELECTING) * one / 2 for limit, one in left.items()}
+        pairs = [one for one in self._admitted if len(one) <= 2 and all(limit in halves for limit in own.met(one))]
+        widest = max(pairs, key=own.cells, default=None)
+        return widest is not None and self._expected(widest, own.spread_for(widest, halves)) <= self._model.total
 
     def _round(self, parts: Costs) -> bool:
         """Select, measure, fit. Whether the model moved by more than noise would have it."""

@@ -96,14 +96,27 @@ def test_what_a_transcript_paid_is_no_more_than_the_budget_and_hardly_less(name,
 def test_what_is_less_than_two_parts_is_shared_by_the_rounds_at_the_end():
     """Before, one round took all of it, and other tables were never measured."""
     now = made(POLICIES["pure"])
-    before = replace(now, ending=1)
     part = Fraction(1, 5)
-    for left, shared, at_once in ((2 * part, part, part), (part * 3 / 2, part * 3 / 4, part * 3 / 2)):
-        assert (now.taken(left, part, last=False), before.taken(left, part, last=False)) == (shared, at_once)
-        assert now.taken(left, part, last=True) == left
-    assert now.taken(part * 3 / 4, part, last=False) == part * 3 / 4
-    with pytest.raises(UnsupportedCombination, match="'ending' is 1 or 2"):
-        replace(now, ending=3)
+    for left, halved, at_once in ((2 * part, part, part), (part * 3 / 2, part * 3 / 4, part * 3 / 2)):
+        each = [now.taken(left, part, last=False, shared=one) for one in (True, False)]
+        assert each == [halved, at_once]
+        assert now.taken(left, part, last=True, shared=True) == left
+    assert now.taken(part * 3 / 4, part, last=False, shared=True) == part * 3 / 4
+    with pytest.raises(UnsupportedCombination, match="'ending' is 1, 2 or 3"):
+        replace(now, ending=4)
+
+
+def test_one_round_has_all_that_is_left_where_half_would_be_lost_in_noise():
+    """By the number of records, at the same noise; endings of before share it always, or never."""
+
+    def spreads(ending, records):
+        mechanism = replace(made(POLICIES["pure"], bars=Fraction(0)), ending=ending)
+        counts = counts_of(mechanism, [records, 0, 0, records])
+        return [step.spread for step in mechanism.drawn(counts, Fraction(1), InsecureSeededRandomness(1)).transcript]
+
+    for records, other in ((10, 1), (10**6, 2)):
+        assert spreads(3, records) == spreads(other, records)
+        assert spreads(1, records) != spreads(2, records)
 
 
 @pytest.mark.parametrize("name", POLICIES)
