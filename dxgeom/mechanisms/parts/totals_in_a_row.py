@@ -1,4 +1,5 @@
-"""Triangular matrices for running totals where changes in several values in a row are promised a number of their own.
+"""Kernel: triangular matrices for running totals where changes in several values in a row are promised a number of
+their own; by SciPy's L-BFGS.
 
 A record of value t is hidden as a vector v_t, and G holds the products of any two. Counts of intervals have a total
 error of tr(K·G⁻¹). What a policy promises are bounds on G: its diagonal for records, G_tt + G_uu − 2·G_tu for steps,
