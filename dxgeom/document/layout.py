@@ -130,7 +130,33 @@ def arranged(scene: Scene) -> Scene:
         if chosen is not None:
             taken.append(_box(frame, chosen))
             found.append(chosen)
-    return replace(scene, marks=tuple(found))
+    return replace(scene, marks=tuple(one for mark in found for one in _behind(frame, mark, taken)))
+
+
+def _behind(frame: Frame, mark: Mark, words: Sequence[_Box]) -> Iterator[Mark]:
+    """A dashed line in pieces that leave out where words stand; any other mark as it is."""
+    if not isinstance(mark, Line) or not mark.dashed or frame.scene.framed:
+        yield mark
+        return
+    piece: list[Point] = []
+    last = mark.points[0]
+    for one, other in itertools.pairwise(mark.points):
+        steps = max(1, math.ceil(math.dist(frame.placed(one), frame.placed(other)) / _DENSE))
+        for step in range(steps + 1):
+            share = step / steps
+            point = (one[0] + share * (other[0] - one[0]), one[1] + share * (other[1] - one[1]))
+            spot = np.array([frame.placed(point)])
+            if not any(box.holds(spot) for box in words):
+                last = point
+                piece += [point] if not piece or step == steps else []
+                continue
+            if piece and piece[-1] != last:
+                yield replace(mark, points=(*piece, last))
+            elif len(piece) > 1:
+                yield replace(mark, points=tuple(piece))
+            piece = []
+    if len(piece) > 1:
+        yield replace(mark, points=tuple(piece))
 
 
 def _points_of(frame: Frame, marks: Sequence[Mark]) -> Iterator[Point]:

@@ -185,7 +185,8 @@ def _moved(policy: Policy, row: RuleRow, one: AttributeExamination | None) -> tu
         return f"{ends[0]}{near} up to {ends[1]}{far}", f"{one.smallest:.4g} to {one.diameter:.4g}, {row.more}"
     if one.diameter >= float(row.most) * (1 - _SAME):
         return moved, told
-    written = f"{one.smallest:.4g} to {one.diameter:.4g}; {plain(Fraction(row.most))} is written"
+    most = f"{plain(Fraction(row.most))} is" if math.isfinite(row.most) else "for some no limit is"
+    written = f"{one.smallest:.4g} to {one.diameter:.4g}; {most} written"
     ends = [odds(end * float(policy.budget)).removesuffix(" to 1") for end in (one.smallest, one.diameter)]
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}", written
 

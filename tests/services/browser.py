@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import shutil
 import sys
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 PROGRAMS = ("chromium", "chromedriver")
 AXE = Path(sys.prefix) / "share" / "axe-core" / "axe.min.js"
@@ -40,7 +44,8 @@ class Browser:
 
     def visit(self, address: str, *, dark: bool = False, width: int = 1000, height: int = 900) -> None:
         """Show what is at an address; what was said of earlier pages is forgotten."""
-        self._tell("Emulation.setEmulatedMedia", features=_feature(dark))
+        self._dark = dark
+        self._tell("Emulation.setEmulatedMedia", media="", features=_feature(dark))
         self._tell("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.messages()
         self.requests()
@@ -71,10 +76,22 @@ class Browser:
             if one["impact"] in _GRAVE
         ]
 
+    def picture(self, media: str, most: int) -> np.ndarray:
+        """The grey of each pixel of the whole page, 0 to 255, once its fonts are there; ``most`` rows at a time."""
+        from PIL import Image
+
+        self._tell("Emulation.setEmulatedMedia", media=media, features=_feature(self._dark))
+        self.driver.execute_async_script("document.fonts.ready.then(arguments[arguments.length - 1]);")
+        box = self._tell("Page.getLayoutMetrics")["cssContentSize"]
+        parts = []
+        for top in range(0, int(box["height"]), most):
+            clip = {"x": 0, "y": top, "width": box["width"], "height": min(most, box["height"] - top), "scale": 1}
+            shot = self._tell("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+            parts.append(np.asarray(Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("L")))
+        return np.concatenate(parts)
+
     def printed(self) -> bytes:
         """The page as PDF."""
-        import base64
-
         made = self._tell("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
         return base64.b64decode(made["data"])
 

@@ -27,6 +27,19 @@ for (const picture of document.querySelectorAll('svg.scene')) {
     if (wide > 1 && high > 5) found.push('over each other: ' + texts[i][0] + ' | ' + texts[j][0]);
   }
 }
+for (const picture of document.querySelectorAll('svg.scene')) {
+  if (!picture.getBoundingClientRect().width) continue;
+  const boxes = [...picture.querySelectorAll('text')].map(one => [one.textContent, one.getBBox()]);
+  for (const line of picture.querySelectorAll('path[stroke-dasharray]')) {
+    const long = line.getTotalLength();
+    for (let at = 0; at < long; at += 3) {
+      const spot = line.getPointAtLength(at);
+      const on = boxes.find(([, box]) => box.x + 2 < spot.x && spot.x < box.x + box.width - 2 &&
+        box.y + 3 < spot.y && spot.y < box.y + box.height - 3);
+      if (on) { found.push('a line over: ' + on[0]); break; }
+    }
+  }
+}
 const blocks = ':is(h1, h2, h3, p, dt, dd, th, td, .badge, .gauge, figcaption)';
 for (const one of document.querySelectorAll('.dxgeom ' + blocks))
   if (one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== 'inline' && one.clientWidth)

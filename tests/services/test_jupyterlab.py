@@ -9,7 +9,7 @@ from reference.project import POLICIES
 from services.browser import Browser
 from services.detectors import CONTRAST, LAYOUT
 from services.jupyterlab import JupyterLab
-from services.test_notebook import CELLS
+from services.notebook_cells import CELLS
 
 if find_spec("selenium") is not None:  # without it all tests here are skipped
     from selenium.webdriver.common.by import By

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import pytest
 from reference.project import POLICIES
-
-CELLS = [
-    "import dxgeom as dx\nfrom pathlib import Path\nfolder = Path({folder!r})",
-    "policy = dx.load_policy(folder / 'policy.yaml')\npolicy",
-    "metric = policy.compile()\nmetric",
-    "queries = dx.load_queries(folder / 'queries.yaml', policy)\n"
-    "plan = dx.plan(metric, queries, progress=dx.report.ProgressLine('planning'))\nplan",
-    "plan.plot();",
-    "release = plan.release(folder / 'patients.csv', ledger='clinic.db', spend='1/4')\nrelease",
-    "metric.certificate",
-]
+from services.notebook_cells import CELLS
 
 
 @pytest.mark.service("notebook")

@@ -77,11 +77,18 @@ def test_the_detectors_detect(browser, tmp_path):
     drawn = f'<path class="area" fill="#222" d="M0 0H90V30H0Z"/>{text(5, "one")}{text(10, "two")}{text(190, "beyond")}'
     cell = '<td style="max-width: 9px; overflow: hidden">501,000,000</td>'
     head = '<h1 style="line-height: 4px; height: 4px">A head</h1><p style="margin-top: -28px">overprinted</p>'
-    picture = f'<svg class="scene" width="200" height="40">{drawn}</svg>'
+    dashed = f'{text(120, "crossed")}<path class="line" stroke-dasharray="5 4" d="M110 15H190"/>'
+    picture = f'<svg class="scene" width="200" height="40">{drawn}{dashed}</svg>'
     page.write_text(f'<!DOCTYPE html><body class="dxgeom">{head}{picture}<table><tr>{cell}</tr></table>')
     browser.open(page)
     found = " ".join(browser.ask(LAYOUT))
-    for words in ("outside: beyond", "over each other: one | two", "cut: 501,000,000", "overprinted: A head"):
+    for words in (
+        "outside: beyond",
+        "over each other: one | two",
+        "cut: 501,000,000",
+        "overprinted: A head",
+        "a line over: crossed",
+    ):
         assert words in found
     assert [words.split(":")[0] for words in browser.ask(CONTRAST)] == ["one", "two"]
 

@@ -34,6 +34,19 @@ def things(tmp_path_factory):
 NAMES = ["Policy", "VerifiedMetric", "MetricCertificate", "Plan", "CandidateResult", "Release", "Ledger"]
 
 
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in POLICIES.glob("*/policy.yaml")))
+def test_every_example_has_a_screen_and_a_cell(name):
+    """One of them bounds only some values, and the others along them."""
+    policy = dx.load_policy(POLICIES / name / "policy.yaml")
+    assert policy.title in str(policy) and 'class="dxgeom part"' in policy._repr_html_()
+
+
+def test_a_rule_that_leaves_some_values_without_a_number_says_so():
+    policy = dx.load_policy(POLICIES / "school" / "policy.yaml")
+    said = " ".join(str(policy).split())
+    assert "support 1.11 to 1.23 (0.1 to 0.2; for some no limit is written)" in said
+
+
 def test_where_no_odds_are_promised_curves_are_shown_and_no_odds_that_always_hold(tmp_path):
     text = (FOLDER / "policy.yaml").read_text() + "privacy: concentrated\n"
     policy = dx.parse_policy(text, folder=FOLDER)
