@@ -21,7 +21,13 @@ With --rectangles, instead: 2,000 rectangles on 256 by 256 cells, of which both 
 from all cuts, as a list of linear queries, concentrated, presence 1. Asked: 5.5; what is beside that (HB, a tree of
 quarters) is as it was stated there, for other rectangles of that kind. Medians of so many seeds as --rectangles=3 says.
 Of another number of rectangles, each once, with --count=100000.
-Run: .venv/bin/python benchmarks/structure.py [--draws | --lists | --ranges | --rectangles=1]
+
+With --around, instead: windows of values that go round, each from one value on, over the end of the round, where a
+record comes or goes at 1, or their number is public, and a step costs 1/7. Beside them the least that any normal noise
+has, by a formula with one variable (Theorem 3 of the theory); the same for cells; and how long either takes.
+
+With --all, everything in one run: rectangles as medians of ten seeds, which takes an hour.
+Run: .venv/bin/python benchmarks/structure.py [--draws | --lists | --ranges | --rectangles=1 | --around | --all]
 """
 
 from __future__ import annotations
@@ -36,9 +42,11 @@ from hdmm import ADULT, PUBLISHED, intervals
 from products import slow_core
 
 import dxgeom as dx
+from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
 from dxgeom.mechanisms.parts.box_mechanism import NORMAL
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ
 from dxgeom.numeric.randomness import SystemRandomness
+from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.policy.policy import Policy
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.whole_tables import MarginalQueries
@@ -158,8 +166,69 @@ def rectangles(seeds: int, count: int = 2000) -> None:
     print(f"| {count:,} | 8.5 | 7.7 | {in_trees:.2f} | 5.5 | {error:.3f} | {bound:.3f} | {seconds:.1f} |")
 
 
+AROUND: tuple[tuple[int, int], ...] = ((24, 6), (52, 4), (168, 24), (365, 30), (365, 1))
+"""Values, and how many a window has."""
+
+
+def least_around(size: int, width: int, presence: bool, step: float) -> float:
+    """(Σ √(w·(m + (1 − m)·(2 − 2cos ω)/d²)))²/n, w the spectrum of a window, at the best m; 0 without presence."""
+    spectrum = np.abs(np.fft.fft((np.arange(size) < width).astype(np.float64))) ** 2
+    moved = (2 - 2 * np.cos(2 * np.pi * np.arange(size) / size)) / step**2
+
+    def value(share: float) -> float:
+        return float(np.sqrt(spectrum * (share + (1 - share) * moved)).sum()) ** 2 / size
+
+    low, high = 0.0, 1.0 if presence else 0.0
+    for _ in range(100):
+        one, other = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (one, high) if value(one) < value(other) else (low, other)
+    return value((low + high) / 2)
+
+
+def around() -> None:
+    """A row for each size and width, with presence and without."""
+    slow = slow_core()
+    print("| values | window | presence | the least there is | measured | bound | plan, CPU s | bound, CPU s |")
+    print("|---" * 8 + "|")
+    for (size, width), presence in ((one, said) for one in AROUND for said in (True, False)):
+        hour = {"range": [0, size - 1], "step": 1, "wraps": True}
+        rules: list[dict[str, object]] = [{"change": "t", "per": 7, "epsilon": 1}]
+        rules += [{"presence": True, "epsilon": 1}] if presence else []
+        said = {"policy": "round", "privacy": "concentrated", "universe": {"attributes": {"t": hour}}, "rules": rules}
+        own = Policy.from_dict(said)
+        inside = [[int((value - first) % size < width) for value in range(size)] for first in range(size)]
+        asked = dx.LinearQueries.from_matrix([f"from {first}" for first in range(size)], inside, own.universe)
+        started = time.process_time()
+        candidate = BoxCandidates(sensitivity_of(own.compile(), asked), None, worst=False)
+        made = candidate.built(TOEPLITZ)
+        planned = time.process_time()
+        bound = candidate.bound
+        taken = (planned - started) * slow, (time.process_time() - planned) * slow
+        totals = least_around(size, width, presence, 1 / 7), float(made.ideal_variances.sum()), bound
+        errors = " | ".join(f"{math.sqrt(total / size):.4f}" for total in totals)
+        row = f"| {size} | {width} | {'1' if presence else '–'} | {errors} | {taken[0]:.2f} | {taken[1]:.2f} |"
+        print(row, flush=True)
+
+
+def everything() -> None:
+    """All tables in one run."""
+    as_asked(draws=False)
+    beside_others()
+    around()
+    range_tables()
+    rectangles(10)
+    rectangles(1, 100_000)
+    lists()
+
+
 def main() -> None:
     """A row for each size, and for each workload of others."""
+    if "--all" in sys.argv:
+        everything()
+        return
+    if "--around" in sys.argv:
+        around()
+        return
     for word in sys.argv[1:]:
         if word.startswith("--rectangles"):
             counts = [int(one.partition("=")[2]) for one in sys.argv if one.startswith("--count=")]

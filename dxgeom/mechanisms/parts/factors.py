@@ -236,12 +236,22 @@ class Path(Factor):
         return float(table == level)
 
 
+_LONG, _LEAF = 64, 8
+"""Values from which on two trees more are tried; about so many stay together where others are halved."""
+
+
 def trees(size: int) -> tuple[Tree, ...]:
     """Trees of different heights over so many values, with as few beyond as there can be: one level, and more; and of
-    two levels, with few values in each class. The flat one first, then by height."""
+    two levels, with few values in each class; of many values one of three levels, the middle one with few in each, and
+    one of halves down to some eight values. The flat one first, then by height."""
     heights = {1, 2, 3, *(round(np.log(size) / np.log(split)) for split in (10, 4, 2))}
     found = {Tree(size, _radices(size, height)) for height in heights if height >= 1}
     found |= {Tree(size, (-(-size // last), last)) for last in _LAST if size > last}
+    if size >= _LONG:
+        first, inner = round(size ** (3 / 8)), round(size ** (1 / 4))
+        halvings = round(np.log2(size / _LEAF))
+        found.add(Tree(size, (first, inner, -(-size // (first * inner)))))
+        found.add(Tree(size, ((2,) * halvings + (-(-size // 2**halvings),))))
     proper = (one for one in found if min(one.radices) > 1)
     return tuple(sorted(proper, key=lambda one: (len(one.radices), [-radix for radix in one.radices])))
 
