@@ -129,7 +129,7 @@ def _reason(described: str, error: Exception) -> str:
     if "GZIP" in text:
         return f"{described} {_CUT_OFF}"
     if "Not a gzipped file" in text:
-        return f"{described} is not compressed; take .gz off its name"
+        return f"{described} is not compressed, or not all of it; take .gz off its name, or compress it anew"
     if "Parquet magic bytes" in text:
         return f"{described} is no Parquet file; name it by what it is, such as .csv, or write it anew"
     line = _LINE.search(text)
