@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from fractions import Fraction
 
@@ -199,3 +200,53 @@ def test_a_large_table_is_refused_by_its_records_and_not_by_noise_that_nobody_as
     cells = dx.queries_from_dict({"queries": [{"marginal": ["kind", "ill"]}]}, policy)
     with pytest.raises(TooLarge, match=r"at most 1,024 possible records, and these are 1,040: give attributes fewer"):
         dx.plan(policy.compile(), cells)
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 2), (2, 2, 2), (1, 3, 2)])
+def test_all_rings_of_a_whole_table_are_the_product_of_the_classes_hulls(sizes):
+    """At one distance between all records: of z less public the largest ½‖z_c‖₁ of a class is what has to be hidden."""
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    members = [np.flatnonzero(labels == one) for one in range(len(sizes))]
+    whole = int(np.lcm.reduce(sizes))
+    means = sum(np.outer(labels == one, labels == one) * (whole // size) for one, size in enumerate(sizes))
+    weights = np.asarray(whole * np.eye(len(labels), dtype=np.int64) - means)
+    metric = DiscreteMetric(len(labels), Fraction(1))
+
+    def largest(z):
+        return max(np.abs(z[own]).sum() / 2 for own in members)
+
+    for people in (2, len(sizes)):
+        rings, bounds = ring_differences(metric, weights, labels, people)
+        assert set(bounds.tolist()) == {1.0}
+        assert max(map(largest, rings)) == whole
+        assert all(np.abs(z).sum() / 2 <= people * whole for z in rings)
+    one_record = [weights[:, i] - weights[:, j] for i, j in itertools.permutations(range(len(labels)), 2)]
+    assert all(largest(z) <= whole for z in one_record)
+    # The corners of the product are rings of everybody: in each class somebody leaves one record for another.
+    pairs = [[*itertools.permutations(own, 2)] or [None] for own in members]
+    found = {tuple(z) for z in rings.tolist()} | {tuple(-one for one in z) for z in rings.tolist()}
+    for corner in itertools.product(*pairs):
+        z = np.zeros(len(labels), dtype=np.int64)
+        for pair in corner:
+            if pair is not None:
+                z[pair[0]], z[pair[1]] = whole, -whole
+        if sum(pair is not None for pair in corner) > 1:
+            assert tuple(z.tolist()) in found
+
+
+def test_tables_of_up_to_five_people_differ_by_as_many_rings_as_their_largest_class():
+    """So what hides rings hides every two tables with equal class counts at max_c ½‖z_c‖₁ times the distance."""
+    members = [np.array([0, 1]), np.array([2, 3, 4])]
+    for people in range(1, 6):
+        tables = [np.bincount(own, minlength=5) for own in itertools.combinations_with_replacement(range(5), people)]
+        for one, other in itertools.combinations(tables, 2):
+            z = other - one
+            if any(z[own].sum() for own in members):
+                continue
+            rings = int(max(np.abs(z[own]).sum() // 2 for own in members))
+            for _ in range(rings):
+                for own in members:
+                    if z[own].any():
+                        come, leave = own[z[own].argmax()], own[z[own].argmin()]
+                        z[come], z[leave] = z[come] - 1, z[leave] + 1
+            assert not z.any()
