@@ -36,7 +36,6 @@ from dxgeom.mechanisms.linear.time_series import series_mechanism
 from dxgeom.mechanisms.selection.scores import declared_selection, tabled_selection
 from dxgeom.mechanisms.selection.selections import selection, top_selection
 from dxgeom.mechanisms.selection.small_databases import small_database
-from dxgeom.mechanisms.selection.top import top_selection
 from dxgeom.mechanisms.synthetic.adaptive import adaptive_tables
 from dxgeom.mechanisms.synthetic.on_histograms import AdaptiveOnHistogram
 from dxgeom.metrics.verification import verify, verify_metric
