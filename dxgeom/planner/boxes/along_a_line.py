@@ -61,8 +61,8 @@ def sought_totals(metric: VerifiedMetric, queries: BoxQueries, worst: bool) -> T
     made = None if found is None else ToeplitzMechanism(TOEPLITZ, metric, queries, found[0], np.array([found[1]]))
     if over is not None:
         with suppress(TooLarge, CertificateRefused):
-            strategy, scale = totals_in_a_row(lower, upper, costs, over)
-            sought = ToeplitzMechanism(TOEPLITZ, metric, queries, strategy, np.array([scale]))
+            in_a_row, scale = totals_in_a_row(lower, upper, costs, over)
+            sought = ToeplitzMechanism(TOEPLITZ, metric, queries, in_a_row, np.array([scale]))
             if (loss := _loss(sought, worst)) < least:
                 least, made = loss, sought
     if np.any(lower > 0):
