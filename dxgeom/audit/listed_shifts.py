@@ -312,14 +312,12 @@ def _require_short_through(
 ) -> None:
     """The same through a large triangle L, without balls.
 
-    x solves L·x = w nearly, and what is left, r = w − L·x, is as long as ‖L⁻¹‖·‖r‖ at most. With Y near L⁻¹,
+    x = Y·w solves L·x = w nearly, and what is left, r = w − L·x, is as long as ‖L⁻¹‖·‖r‖ at most. With Y near L⁻¹,
     ‖L⁻¹‖ ≤ ‖Y‖/(1 − ‖L·Y − 1‖). A sum of m products is off by (m + 2)·2⁻⁵³ of both lengths (Higham 2002, (3.13)).
     Raises: as :func:`_require_short`.
     """
-    from scipy.linalg import solve_triangular  # slow to load, and few plans have such noise
-
     factor, unit = law.factor, (law.dimension + 4) * 2.0**-52
-    whole, near = float(np.linalg.norm(factor)), solve_triangular(factor, np.eye(law.dimension), lower=True)
+    whole, near = float(np.linalg.norm(factor)), np.linalg.inv(factor)
     beside = float(np.linalg.norm(near))
     left = float(np.linalg.norm(factor @ near - np.eye(law.dimension)))
     left += unit * (whole * beside + math.sqrt(law.dimension))
@@ -329,7 +327,7 @@ def _require_short_through(
     for shifts, distances in parts:
         for few in np.array_split(np.arange(len(shifts)), 1 + shifts.size // _AT_ONCE):
             moved = shifts[few].T.astype(np.float64)
-            found = solve_triangular(factor, moved, lower=True)
+            found = near @ moved
             lengths = np.linalg.norm(found, axis=0)
             rest = np.linalg.norm(factor @ found - moved, axis=0)
             rest += unit * (whole * lengths + np.linalg.norm(moved, axis=0))

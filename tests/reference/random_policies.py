@@ -170,7 +170,8 @@ def perhaps_missing(draw: st.DrawFn, attribute: PlainAttribute, *, public: bool 
     if draw(st.integers(0, 2)):
         return attribute
     found = optional(attribute, draw(epsilons | st.just("public") if public else epsilons))
-    keys = [", from: elsewhere"] + [f", unlisted: {label}" for label in attribute.labels if attribute.places is None]
+    words = attribute.places is None and "wraps" not in attribute.yaml
+    keys = [", from: elsewhere"] + [f", unlisted: {label}" for label in attribute.labels if words]
     return replace(found, yaml=f"{found.yaml[:-1]}{draw(st.sampled_from(['', *keys]))}}}")
 
 

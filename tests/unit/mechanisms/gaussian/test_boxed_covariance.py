@@ -181,7 +181,7 @@ def test_a_plan_is_the_same_from_its_file_and_is_audited(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_audit_of_very_many_boxes_says_what_rationals_say(seed, monkeypatch):
-    """By solving for each record, with what is left; narrower noise is refused, or is too near to tell."""
+    """By the inverse in float64, with what it leaves; narrower noise is refused, or is too near to tell."""
     _, _, sensitivity, boxes = asked((7, 6), 12, seed=seed)
     mechanism, metric = boxed_covariance(sensitivity, boxes, None, WORK, quick=True).mechanism, sensitivity.metric
     weights = listed_shifts.carried(mechanism)
