@@ -85,13 +85,16 @@ wheel: .venv/ready
 	rm -rf dist
 	$(BIN)/python -m hatchling build -t wheel
 
-# The wheel and what it needs, alone in an environment, away from the source.
+# The wheel and what it needs, alone in an environment, away from the source; and what that weighs, with pip.
+MOST_MB ?= 601
 test-wheel: wheel
 	rm -rf .venv-wheel
 	$(PYTHON) -m venv .venv-wheel
 	sed -e '/--hash=/d' -e 's/ *\\$$//' requirements.lock > dist/constraints.txt
 	.venv-wheel/bin/python -m pip install $(PIP) -c dist/constraints.txt dist/*.whl
+	.venv-wheel/bin/python checks/installed_size.py .venv-wheel $(MOST_MB)
 	checks/try_wheel.sh .venv-wheel/bin/dxgeom
+	checks/try_in_chroot.sh .venv-wheel
 
 # All comparisons with other libraries, or those named: make bench BENCHMARKS=benchmarks/checker.py
 BENCHMARKS ?= $(filter-out %/smartnoise_mwem.py %/learning_peers.py,$(wildcard benchmarks/*.py))
