@@ -7,8 +7,6 @@ Where a policy says 'hold', rings of people who change places are followed perso
 some order each person leaves one for the next. What one person adds to a shift depends on no other, so that rings are
 sums over people, of which the least distance of anybody in it is kept. The plan gathers the same shifts class by class,
 from who leaves and who comes.
-
-Kernel: SciPy's solver of triangular systems.
 """
 
 from __future__ import annotations
