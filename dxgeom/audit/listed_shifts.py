@@ -321,21 +321,21 @@ def _require_short_through(
     left += unit * (whole * beside + math.sqrt(law.dimension))
     if not left < 0.5:
         raise TooLarge("the inverse of this triangular matrix is lost in rounding")
-    undone = beside / (1 - left) * (1 + 2.0**-30)
+    undone, sure = beside / (1 - left) * (1 + 2.0**-30), True
     for shifts, distances in parts:
         for few in np.array_split(np.arange(len(shifts)), 1 + shifts.size // _AT_ONCE):
             moved = shifts[few].T.astype(np.float64)
             found = near @ moved
             lengths = np.linalg.norm(found, axis=0)
             rest = np.linalg.norm(factor @ found - moved, axis=0)
-            rest += unit * (whole * lengths + np.linalg.norm(moved, axis=0))
-            sure = (lengths + undone * rest) * (1 + 2.0**-40) <= distances[few]
-            if np.any(lengths[~sure] > distances[few][~sure] * (1 + _NEAR)):
+            off = undone * (rest + unit * (whole * lengths + np.linalg.norm(moved, axis=0)))
+            if np.any((lengths - off) * (1 - 2.0**-40) > distances[few]):
                 raise CertificateRefused(
                     "the noise does not hide what the metric protects: a change of a record moves answers too far"
                 )
-            if not np.all(sure):
-                raise TooLarge("some changes are too near to their distances to be told apart in float64")
+            sure = sure and bool(np.all((lengths + off) * (1 + 2.0**-40) <= distances[few]))
+    if not sure:  # of no change before all have been looked at
+        raise TooLarge("some changes are too near to their distances to be told apart in float64")
 
 
 def _floats(law: NoiseLaw, shifts: NDArray[np.float64]) -> NDArray[np.float64]:

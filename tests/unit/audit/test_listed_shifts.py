@@ -16,6 +16,7 @@ from dxgeom.metrics.combinations import MaxMetric
 from dxgeom.metrics.points import PointsMetric
 from dxgeom.noise.gaussian import GaussianNoise
 from dxgeom.noise.round_laws import LaplaceNoise
+from dxgeom.noise.triangular import TriangularNormals
 
 PLACES = 5
 SIZE = PLACES**2
@@ -89,3 +90,16 @@ def test_too_many_pairs_are_refused_with_what_can_be_audited(monkeypatch):
     monkeypatch.setattr(listed_shifts, "_MOST_WORK", 40)
     with pytest.raises(TooLarge, match=r"that 4 answers tell apart are not held .* fewer answers"):
         require_hidden_shifts(LaplaceNoise(np.full(4, 1e6)), weights_of(1, 4), positions(1))
+
+
+def test_a_change_that_is_too_near_to_tell_hides_none_that_is_too_long(monkeypatch):
+    """In parts that are looked at one after the other."""
+    monkeypatch.setattr(listed_shifts, "_MOST_IN_BALLS", 1)
+    law, shifts = TriangularNormals(np.eye(3)), np.eye(3, dtype=np.int64)
+    short, near, long = (shifts, np.full(3, 1.1)), (shifts, np.ones(3)), (shifts, np.full(3, 0.9))
+    for parts in ([near, long], [short, near, short, long]):
+        with pytest.raises(CertificateRefused):
+            listed_shifts._require_short(law, parts)
+    with pytest.raises(TooLarge):
+        listed_shifts._require_short(law, [short, near, short])
+    listed_shifts._require_short(law, [short])
