@@ -45,6 +45,7 @@ def test_what_cells_show_is_sound_in_jupyterlab(browser, tmp_path, theme, ground
             return wait.until(lambda driver: driver.find_elements(By.CSS_SELECTOR, css))
 
         found(".jp-Notebook .jp-CodeCell")
+        found(".jp-Notebook-ExecutionIndicator[data-status='idle']")  # before a kernel is there, nothing is run
         next(one for one in found(".lm-MenuBar-item") if one.text == "Run").click()
         found("li[data-command='runmenu:run-all']")[0].click()
         wait.until(lambda driver: len(driver.find_elements(By.CSS_SELECTOR, ".jp-OutputArea-output .dxgeom")) == 5)
