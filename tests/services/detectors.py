@@ -95,6 +95,7 @@ for (const picture of document.querySelectorAll('svg.scene')) {
 for (const one of document.querySelectorAll('.dxgeom *:not(svg, svg *, style)')) {
   const words = [...one.childNodes].filter(each => each.nodeType === 3).map(each => each.textContent.trim()).join('');
   if (!words || !one.getBoundingClientRect().width) continue;
+  if (getComputedStyle(one).color === 'rgba(0, 0, 0, 0)') continue;  // marks below words that are written over them
   const [text, below] = [light(getComputedStyle(one).color), light(ground(one))];
   const contrast = (Math.max(text, below) + 0.05) / (Math.min(text, below) + 0.05);
   if (contrast < 4.5) found.push(words + ': ' + contrast.toFixed(2));
