@@ -108,15 +108,15 @@ class BoxCandidates:
     def bound(self) -> float:
         """What no additive noise that stretches to every spend has a smaller objective than; 0 where none is known. For
         pure privacy up to a chance of 10⁻⁹ in the directions that it draws."""
-        if self._around is not None:
-            steps = self._around.steps
-            farther = replace(steps, apart=steps.apart * UPWARD)
-            return round_bound(farther, self._around.gram(self._costs_around)) / UPWARD**2
-        if self._boxes is None:
-            return 0.0
-        boxes, metric = self._boxes, self.sensitivity.metric
-        costs = self._costs(boxes)
         try:
+            if self._around is not None:
+                steps = self._around.steps
+                farther = replace(steps, apart=steps.apart * UPWARD)
+                return round_bound(farther, self._around.gram(self._costs_around)) / UPWARD**2
+            if self._boxes is None:
+                return 0.0
+            boxes, metric = self._boxes, self.sensitivity.metric
+            costs = self._costs(boxes)
             if self.worst:
                 return max(worst_alone(metric, boxes, costs), boxes_bound(metric, boxes, costs / boxes.count))
             return boxes_bound(metric, boxes, costs)

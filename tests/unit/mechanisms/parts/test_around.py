@@ -16,6 +16,7 @@ from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.errors import CertificateRefused, TooLarge
 from dxgeom.mechanisms.gaussian.program import best_covariance
 from dxgeom.mechanisms.linear.sensitivity import sensitivity_of
+from dxgeom.mechanisms.parts import joint_totals
 from dxgeom.mechanisms.parts.box_scales import round_steps
 from dxgeom.mechanisms.parts.joint_totals import JointStrategy, RoundSteps, TotalsRoot
 from dxgeom.mechanisms.parts.toeplitz_mechanism import TOEPLITZ, WeightsAround
@@ -88,6 +89,19 @@ def test_ranges_of_values_that_go_round_are_near_the_dense_solver(presence):
     assert isinstance(plan.mechanism.strategy, JointStrategy)
     assert best.bound * (1 - 1e-3) <= plan.lower_bound <= best.bound * (1 + 1e-7)
     assert best.bound * (1 - 1e-7) <= plan.loss <= best.value * 1.005
+
+
+@pytest.mark.parametrize("privacy", ["pure", "concentrated"])
+def test_more_values_around_than_noise_is_sought_for_have_no_bound_of_it(privacy, monkeypatch):
+    """Of windows over the end, too, which other noise answers."""
+    monkeypatch.setattr(joint_totals, "MOST_VALUES", 6)
+    hour = {"range": [0, 6], "step": 1, "wraps": True}
+    said = {"policy": "round", "privacy": privacy, "universe": {"attributes": {"hour": hour}}}
+    own = dx.Policy.from_dict({**said, "rules": [{"change": "hour", "per": 1, "epsilon": 0.25}]})
+    found = BoxCandidates(sensitivity_of(own.compile(), windows(own.universe, 7, 3)), None, worst=False)
+    assert found.boxes and found.bound == 0.0
+    with pytest.raises(TooLarge, match="at most 6"):
+        found.built(TOEPLITZ)
 
 
 def test_weights_that_differ_are_answered_and_other_attributes_are_left_alone():
