@@ -135,7 +135,7 @@ def arranged(scene: Scene) -> Scene:
 
 def _behind(frame: Frame, mark: Mark, words: Sequence[_Box]) -> Iterator[Mark]:
     """A dashed line in pieces that leave out where words stand; any other mark as it is."""
-    if not isinstance(mark, Line) or not mark.dashed or frame.scene.framed:
+    if not isinstance(mark, Line) or not mark.dashed:
         yield mark
         return
     piece: list[Point] = []
