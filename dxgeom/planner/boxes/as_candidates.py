@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -90,7 +91,7 @@ class BoxCandidates:
     def bound_at_once(self) -> float:
         """What normal noise has no smaller objective than, found in a moment; 0 where none is known."""
         if self._boxes is None:
-            return 0.0
+            return self.bound
         costs = self._costs(self._boxes)
         if self.worst:
             costs = costs / self._boxes.count
@@ -184,7 +185,10 @@ class ContrastCandidates:
     @property
     def products(self) -> bool:
         """Whether they are, of two attributes or more, and such noise may be the best for them."""
-        return not isinstance(self._search, TooLarge) and len(self._asked[0].classes) > 1
+        with suppress(TooLarge):
+            # Values that are alike are not sought for one attribute: that takes long.
+            return len(self._asked[0].classes) > 1 and not isinstance(self._search, TooLarge)
+        return False
 
     @cached_property
     def _asked(self) -> tuple[ProductQueries, AnyChange]:

@@ -184,3 +184,20 @@ def test_a_line_and_a_tree_do_not_go_round():
         own = dx.Policy.from_dict({**said, "universe": {"attributes": attributes}, "rules": rules})
         boxes = BoxQueries.of(own.universe, [{"hour": (0, end)} for end in range(1, own.universe.size + 1)])
         assert round_steps(own.compile(), boxes.merged) is None
+
+
+def test_long_lists_around_a_round_take_its_noise_and_seek_no_covariance(monkeypatch):
+    """What is found has nearly the bound that is known at once; alike values are not sought along one attribute."""
+
+    def sought(*_arguments):
+        raise AssertionError("alike values were sought for one attribute")
+
+    monkeypatch.setattr("dxgeom.mechanisms.parts.contrast_search.alike_values", sought)
+    size = 365
+    own = policy(size, presence=1)
+    plan = dx.plan(own.compile(), windows(own.universe, size, 30))
+    assert plan.mechanism.name == TOEPLITZ
+    told = {one.name: one for one in plan.candidates}
+    assert told["gaussian"].loss is None
+    assert "times the least that any normal noise has" in told["gaussian"].reason
+    assert plan.lower_bound <= plan.loss <= plan.lower_bound * 1.001
