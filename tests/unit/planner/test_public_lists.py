@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import dxgeom as dx
+from dxgeom.audit.plan_audit import audit_plan
 from dxgeom.mechanisms.linear.lengths_in_boxes import boxes_left
 from dxgeom.mechanisms.linear.mixing import IntegerMixing
 from dxgeom.mechanisms.linear.public_centres import implied_alone, projection
 from dxgeom.mechanisms.linear.sensitivity import on_records_of
+from dxgeom.planner import public_numbers
 from dxgeom.planner.boxes.as_candidates import BoxCandidates
 from dxgeom.planner.public_numbers import fits_of, numbers_of, sensitivity_less_public
 from dxgeom.policy.policy import parse_policy
@@ -124,3 +126,15 @@ def test_twenty_thousand_answers_of_which_some_are_public(tmp_path):
     assert [one for one in answered[1].offsets if one] == [7, 9, 2]
     kept = {query for one in answered[0].tables.tables if np.any(one.weights) for query in one.queries.tolist()}
     assert len(kept) == 20_097 and not kept & set(np.flatnonzero(answered[1].implied).tolist())
+
+
+@pytest.mark.long
+def test_plan_files_and_the_audit_know_boxes_beside_public_answers(tmp_path, monkeypatch):
+    monkeypatch.setattr(public_numbers, "_MOST_LEFT", 0)
+    read = policy(tmp_path, (20, 17), ["a"])
+    plan = dx.plan(read.compile(), prefixes_by_group(read.universe))
+    assert plan.mechanism.name == "boxes-laplace" and plan.loss < 22_879
+    again = dx.save_plan(plan, tmp_path / "p.json", policy=read)
+    assert again.fingerprint == plan.fingerprint == dx.load_plan(tmp_path / "p.json").fingerprint
+    assert np.flatnonzero(np.asarray(again.rmse(1)) == 0).tolist() == [*range(16, 340, 17)]
+    assert audit_plan(again).holds
