@@ -14,7 +14,7 @@ from dxgeom.mechanisms.gaussian.jumps import jump_law
 from dxgeom.mechanisms.gaussian.mechanism import NAME as GAUSSIAN
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.lattice import LatticeQueries, QueryChange
-from dxgeom.mechanisms.linear.lengths_in_boxes import counted_boxes
+from dxgeom.mechanisms.linear.lengths_in_boxes import boxes_left
 from dxgeom.mechanisms.linear.mixing import DiagonalMixing, IntegerMixing
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, sensitivity_of
 from dxgeom.mechanisms.parts.box_candidates import in_answers
@@ -223,13 +223,13 @@ def _in_totals(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechani
         raise Wrong("DX305", "mechanism.law", f"the 'kind' of this is {IN_TOTALS}")
     scales = floats_of(law["scales"], "mechanism.law.scales")
     around = _around(sensitivity)
-    boxes = _counted_boxes(sensitivity) if around is None else around.prefixes
+    boxes, left = _boxes_left(sensitivity) if around is None else (around.prefixes, None)
     strategy = strategy_of([law["strategy"]], boxes.merged, "mechanism.law.strategy")
     with refused_as("DX306", "mechanism.law"):
         if around is not None:
             return around.through(sensitivity, strategy, scales)
         made = ToeplitzMechanism(part.name, sensitivity.metric, boxes, strategy, scales)
-        return totals_in_answers(made, sensitivity)
+        return totals_in_answers(made, sensitivity, left)
 
 
 def _in_boxes(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanism:
@@ -238,26 +238,26 @@ def _in_boxes(part: MechanismPart, sensitivity: Sensitivity) -> AdditiveMechanis
     if law["kind"] != IN_BOXES:
         raise Wrong("DX305", "mechanism.law", f"the 'kind' of this is {IN_BOXES}")
     scales = floats_of(law["scales"], "mechanism.law.scales")
-    boxes = _counted_boxes(sensitivity)
+    boxes, left = _boxes_left(sensitivity)
     with refused_as("DX306", "mechanism.law"):
         factors = measured_of(law["measured"], boxes.merged.sizes, "mechanism.law.measured")
-        return in_answers(BoxMechanism(part.name, sensitivity.metric, boxes, factors, scales), sensitivity)
+        return in_answers(BoxMechanism(part.name, sensitivity.metric, boxes, factors, scales), sensitivity, left)
 
 
 def _around(sensitivity: Sensitivity) -> WeightsAround | None:
     """Queries that are no boxes, of values that go round; None for all others."""
     try:
-        counted_boxes(sensitivity)
+        boxes_left(sensitivity)
     except TooLarge:
         with suppress(TooLarge):
             return WeightsAround.of(sensitivity)
     return None
 
 
-def _counted_boxes(sensitivity: Sensitivity) -> BoxQueries:
+def _boxes_left(sensitivity: Sensitivity) -> tuple[BoxQueries, NDArray[np.int64]]:
     """Raises: Wrong."""
     try:
-        return counted_boxes(sensitivity)
+        return boxes_left(sensitivity)
     except TooLarge as error:
         raise Wrong(
             "DX306",

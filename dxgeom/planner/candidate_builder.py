@@ -322,6 +322,8 @@ class CandidateBuilder:
         own, objective = self.options, self.objective
         if objective.name == "max":
             return TooLarge("a covariance of so many boxes makes totals of errors small, and not the worst")
+        if len(self.sensitivity.queries.names) > self.in_boxes.counted.count:
+            return TooLarge("a covariance of so many boxes is not sought beside answers that are public")
         return _attempt(
             lambda: boxed_covariance(self.sensitivity, self.in_boxes.counted, self.factors, own.work, quick=own.quick)
         )

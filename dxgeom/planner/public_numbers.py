@@ -33,7 +33,9 @@ NOT_COMPARED: Final = (
     "error bars"
 )
 MOST_ANSWERS: Final = 320
-"""Of more answers noise is sought in parts that they share, and public numbers are not used."""
+"""Of more answers noise is sought in parts that they share: what is left of them may have lost these,"""
+_MOST_LEFT: Final = 1 << 20
+"""and is looked at where it has at most so many weights. What public numbers imply is left out of any number."""
 _FEW_CELLS: Final = 36
 """Tables of more cells have noise in parts, less those that public numbers tell."""
 _NAMED: Final = 3
@@ -51,11 +53,18 @@ def fits_of(metric: VerifiedMetric, queries: LinearQueries) -> list[Shares | Non
     """What may be taken away of each query, in one way or several; None for nothing of any, and only where nothing
     else is to be had."""
     numbers = numbers_of(metric)
-    if numbers is None or queries.count > MOST_ANSWERS:
+    if numbers is None:
         return [None]
-    from dxgeom.mechanisms.linear.public_centres import public_fits  # and a solver with it
+    from dxgeom.mechanisms.linear.public_centres import implied_alone, projection, public_fits  # and a solver with it
 
-    return [*public_fits(on_records_of(metric, queries), numbers, queries)] or [None]
+    if queries.count <= MOST_ANSWERS:
+        return [*public_fits(on_records_of(metric, queries), numbers, queries)] or [None]
+    implied = implied_alone(on_records_of(metric, queries), numbers, queries)
+    projected = implied
+    if queries.count * numbers.universe.record_types <= _MOST_LEFT:
+        projected = projection(on_records_of(metric, queries), numbers, queries).shares
+    found: list[Shares | None] = [one for one in (implied, projected) if any(own is not None for own in one)]
+    return found[: 1 + (implied != projected)] or [None]
 
 
 def leaves_shapes(plan: Plan) -> bool:
@@ -177,8 +186,8 @@ def unused_in_words(plan: Plan) -> list[str]:
         alone = len(each) == 1 and plan.answers_a_list  # of which the notes of answers tell
         return said if alone else [*said, f"▲ {NOT_COMPARED[:1].upper()}{NOT_COMPARED[1:]}."]
     return [
-        "The policy's public numbers are not used here: they save noise on counts and sums that they have attributes "
-        f"in common with, up to {MOST_ANSWERS} answers, and on whole tables of any size."
+        "The policy's public numbers are not used here: they are exact where they imply an answer, and save noise on "
+        "whole tables of any size, and on counts and sums with up to about a million weights."
     ]
 
 

@@ -7,7 +7,7 @@ looks at data, or compares it with anything.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final, TypeAlias, final
@@ -26,7 +26,7 @@ from dxgeom.universe.weight_tables import WeightTables, over_layout
 MOST_CELLS: Final = 1 << 18
 """Queries are laid out together with public counts over at most so many combinations of values,"""
 MOST_ENTRIES: Final = 1 << 24
-"""and all queries of a table together over at most so many."""
+"""and over at most so many of these so many times as there are queries, at once."""
 _Integers: TypeAlias = NDArray[np.int64]
 Share: TypeAlias = tuple[int, Fraction]
 """A public number by its place among all, and how many times it is taken away."""
@@ -71,6 +71,11 @@ class PublicNumbers(Sealed):
     def axes_of(self, places: Sequence[int]) -> tuple[int, ...]:
         """The axes that these counts look at, rising."""
         return tuple(sorted({axis for place in places for axis in self.known.counts[self.counts[place]].axes}))
+
+    def axes_over(self, table: WeightTable, counts: Sequence[int]) -> tuple[int, ...]:
+        """The axes that a table looks at, and these counts; and classes, where some records are nobody's."""
+        own = self.known.classes.axes if self.nowhere else ()
+        return tuple(sorted({*table.axes, *self.axes_of(counts), *own}))
 
     def counts_of(self, shares: Sequence[Share]) -> set[int]:
         """Which counts some numbers belong to."""
@@ -147,9 +152,12 @@ def less_public(numbers: PublicNumbers, queries: LinearQueries, shares: Shares) 
         touched = [place for place, query in enumerate(table.queries.tolist()) if shares[query] is not None]
         untouched = [place for place in range(len(table.queries)) if place not in set(touched)]
         if untouched:
-            found.append(table if not touched else _places(table, untouched))
-        if touched:
-            found.append(_without(numbers, _places(table, touched), shares, units, implied))
+            found.append(table if not touched else only_within(table, untouched))
+        counts = sorted(
+            {one for place in touched for one in numbers.counts_of(shares[int(table.queries[place])] or ())}
+        )
+        for some in in_turn(numbers, table, touched, numbers.axes_over(table, counts)):
+            found.append(_without(numbers, some, shares, units, implied))
     answered = replace(
         queries,
         weights=WeightTables(tables.shape, tuple(found), tables.absent),
@@ -160,7 +168,16 @@ def less_public(numbers: PublicNumbers, queries: LinearQueries, shares: Shares) 
     return answered, PublicPart(shares, offsets, implied, queries)
 
 
-def _places(table: WeightTable, places: Sequence[int]) -> WeightTable:
+def in_turn(
+    numbers: PublicNumbers, table: WeightTable, places: Sequence[int], axes: Sequence[int]
+) -> Iterator[WeightTable]:
+    """The queries of a table at these places, as many at a time as are laid out over these axes at once."""
+    at_once = max(MOST_ENTRIES // math.prod(numbers.universe.layout[axis] for axis in axes), 1)
+    for first in range(0, len(places), at_once):
+        yield only_within(table, places[first : first + at_once])
+
+
+def only_within(table: WeightTable, places: Sequence[int]) -> WeightTable:
     """The queries of a table at these places of it, which keep their own in the workload."""
     if len(places) == len(table.queries):
         return table
@@ -176,8 +193,7 @@ def _without(
 ) -> WeightTable:
     each = [shares[query] or () for query in table.queries.tolist()]
     counts = sorted(set().union(*(numbers.counts_of(one) for one in each)))
-    own = numbers.known.classes.axes if numbers.nowhere else ()
-    axes = tuple(sorted({*table.axes, *numbers.axes_of(counts), *own}))
+    axes = numbers.axes_over(table, counts)
     before = numbers.laid_out(table, axes)
     weights = np.zeros(before.shape, dtype=np.int64)
     sets = {count: numbers.sets_over(count, axes) for count in counts}

@@ -27,9 +27,21 @@ from dxgeom.noise.law import NoiseLaw
 from dxgeom.noise.triangular import TriangularNormals
 from dxgeom.numeric.rounding import UNIT_ROUNDOFF, round_down
 from dxgeom.numeric.sealed import Sealed, seal
+from dxgeom.universe.universe import Universe
 from dxgeom.universe.weight_table import LARGEST_NUMERATOR, WeightTable
 from dxgeom.universe.workloads.box_queries import BoxQueries
 from dxgeom.universe.workloads.spans import boxes_of_tables
+
+
+def boxes_left(sensitivity: Sensitivity) -> tuple[BoxQueries, NDArray[np.int64]]:
+    """The boxes of all queries but those that public numbers imply, which weigh nothing; and the places of these
+    queries. Guarantee, Raises: as :func:`counted_boxes`."""
+    queries = sensitivity.queries
+    left = np.arange(len(queries.names)) if queries.public is None else np.flatnonzero(~queries.public.implied)
+    if not left.size:
+        raise TooLarge("these queries are no boxes: nothing is asked of the data")
+    asked = queries if left.size == len(queries.names) else queries.only(left.tolist())
+    return _counted(asked, sensitivity.universe), left
 
 
 def counted_boxes(sensitivity: Sensitivity) -> BoxQueries:
@@ -39,7 +51,10 @@ def counted_boxes(sensitivity: Sensitivity) -> BoxQueries:
     box and 0 outside; the boxes that were found are held against them once more.
     Raises: TooLarge where they count anything else.
     """
-    queries, universe = sensitivity.queries, sensitivity.universe
+    return _counted(sensitivity.queries, sensitivity.universe)
+
+
+def _counted(queries: LatticeQueries, universe: Universe | None) -> BoxQueries:
     if universe is None or universe.listed is not None:
         raise TooLarge("these queries are no boxes: nobody says which attributes the records have, or a table does")
     tables = [_per_record(table, queries) for table in tables_over(queries, universe)]

@@ -24,7 +24,7 @@ from dxgeom.metrics.differences import differences_of_tables
 from dxgeom.metrics.verification import VerifiedMetric
 from dxgeom.numeric.arrays import distinct_rows
 from dxgeom.universe.public_counts import NONE
-from dxgeom.universe.public_shares import MOST_CELLS, PublicNumbers, Share, Shares
+from dxgeom.universe.public_shares import MOST_CELLS, PublicNumbers, Share, Shares, in_turn, only_within
 from dxgeom.universe.queries import LinearQueries
 from dxgeom.universe.weight_table import WeightTable, tabulated
 from dxgeom.universe.weight_tables import WeightTables, below, over_layout, stacked
@@ -87,6 +87,42 @@ def projection(metric: VerifiedMetric, numbers: PublicNumbers, queries: LinearQu
     return Projection(tuple(shares), tuple(implied))
 
 
+def implied_alone(metric: VerifiedMetric, numbers: PublicNumbers, queries: LinearQueries) -> Shares:
+    """What public numbers imply, taken away whole, and nothing of other queries.
+
+    Most are told apart by a look at the classes of records that all counts take together: the weight of an implied
+    query is one in each. Of these alone shares are sought. Guarantee: *exact*; an implied query is left out only where
+    public counts and queries together are not laid out.
+    """
+    shares: list[tuple[Share, ...] | None] = [None] * queries.count
+    everybody = metric.absent is None
+    for table in over_layout(queries.tables, numbers.universe).tables:
+        counts = _counts_for(numbers, table)
+        axes = numbers.axes_over(table, counts)
+        with suppress(TooLarge):
+            for some in in_turn(numbers, table, range(len(table.queries)), axes) if counts else ():
+                level = only_within(some, np.flatnonzero(_level(numbers, some, axes, counts)).tolist())
+                places = level.queries.tolist()
+                found = _of_table(numbers, level, everybody=everybody) if places else []
+                for query, (own, whole) in zip(places, found, strict=True):
+                    if whole and own is not None:
+                        shares[query] = tuple((row, share * queries.units[query]) for row, share in own)
+    return tuple(shares)
+
+
+def _level(
+    numbers: PublicNumbers, table: WeightTable, axes: tuple[int, ...], counts: Sequence[int]
+) -> NDArray[np.bool_]:
+    """(k,): whether a query has one weight in each class of records that are somebody's. Raises: TooLarge."""
+    weights = numbers.laid_out(table, axes).reshape(len(table.queries), -1)
+    sets = np.stack([numbers.sets_over(count, axes).ravel() for count in counts], axis=1)
+    possible = np.flatnonzero(numbers.possible(axes).ravel()) if numbers.nowhere else np.arange(weights.shape[1])
+    kinds, which = distinct_rows(sets[possible])
+    first = np.full(len(kinds), len(which))
+    np.minimum.at(first, which, np.arange(len(which)))
+    return np.asarray(np.all(weights[:, possible] == weights[:, possible[first[which]]], axis=1))
+
+
 def _coarse_enough(shares: Iterable[Fraction]) -> bool:
     """Whether weights less such shares of numbers are no finer than what is kept of weights."""
     return math.lcm(*(one.denominator for one in shares)) <= _FINE
@@ -101,8 +137,7 @@ def _of_table(numbers: PublicNumbers, table: WeightTable, *, everybody: bool) ->
     counts = _counts_for(numbers, table)
     if not counts:
         return [(None, False)] * len(table.queries)
-    own = numbers.known.classes.axes if numbers.nowhere else ()
-    axes = tuple(sorted({*table.axes, *numbers.axes_of(counts), *own}))
+    axes = numbers.axes_over(table, counts)
     weights = numbers.laid_out(table, axes).reshape(len(table.queries), -1)
     sets = np.stack([numbers.sets_over(count, axes).ravel() for count in counts], axis=1)
     starts = [numbers.starts[count] for count in counts]

@@ -5,18 +5,21 @@ The blocks of numbers that noise in boxes is added to, when it is noise in answe
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.measured_parts import AskedBoxes, parts_in_answers
 
 
-def in_answers(made: BoxMechanism, sensitivity: Sensitivity) -> AdditiveMechanism:
-    """The same noise in the answers to linear queries, see :func:`parts_in_answers`. Raises: TooLarge,
-    CertificateRefused."""
+def in_answers(made: BoxMechanism, sensitivity: Sensitivity, left: NDArray[np.int64]) -> AdditiveMechanism:
+    """The same noise in the answers to linear queries, see :func:`parts_in_answers`. ``left``: the places of the boxes
+    among these; all others take none. Raises: TooLarge, CertificateRefused."""
     told = made.merged
     asked = [
-        AskedBoxes(columns, places, told.lower[places][:, list(columns)], told.upper[places][:, list(columns)])
+        AskedBoxes(columns, left[places], told.lower[places][:, list(columns)], told.upper[places][:, list(columns)])
         for columns, places in told.supports
     ]
     return parts_in_answers(made, sensitivity, asked)

@@ -40,23 +40,24 @@ class AskedBoxes(NamedTuple):
 def parts_in_answers(
     made: LatticeNoise[Any], sensitivity: Sensitivity, boxes: Sequence[AskedBoxes]
 ) -> AdditiveMechanism:
-    """The same noise in the answers to linear queries, which are the boxes ``boxes``.
+    """The same noise in the answers to linear queries, which are the boxes ``boxes``; other answers have none.
 
     Guarantee: as ``made``, of whose noisy numbers the answers are functions; they agree with each other, exactly.
     Raises: TooLarge where there are too many answers to lay out what each takes; CertificateRefused.
     """
     if not made.noisy:
         return without_noise(made.name, sensitivity)
-    law, each = made.law, zip(_divisors(made, boxes), sensitivity.queries.steps, strict=True)
+    count = len(sensitivity.queries.names)
+    law, each = made.law, zip(_divisors(made, boxes, count), sensitivity.queries.steps, strict=True)
     divisors = tuple(one * own * made.steps_per_count for one, own in each)
-    mixing = IntegerMixing(_numerators(made, made.blocks, boxes), divisors, made)
+    mixing = IntegerMixing(_numerators(made, made.blocks, boxes, count), divisors, made)
     return AdditiveMechanism(made.name, sensitivity, law, mixing)
 
 
-def _divisors(made: LatticeNoise[Any], boxes: Sequence[AskedBoxes]) -> list[int]:
+def _divisors(made: LatticeNoise[Any], boxes: Sequence[AskedBoxes], count: int) -> list[int]:
     """(K,): what the numerators of each answer are over."""
     padded = [one.padded if isinstance(one, Tree) else 1 for one in made.factors]
-    found = [1] * sum(len(one.answers) for one in boxes)
+    found = [1] * count
     for one in boxes:
         own = math.prod(padded[place] for place in one.columns) * (1 if made.normal else SHARES)
         if own * max(padded, default=1) >= _LARGEST:
@@ -66,9 +67,11 @@ def _divisors(made: LatticeNoise[Any], boxes: Sequence[AskedBoxes]) -> list[int]
     return found
 
 
-def _numerators(made: LatticeNoise[Any], blocks: Sequence[Block], boxes: Sequence[AskedBoxes]) -> NDArray[np.int64]:
+def _numerators(
+    made: LatticeNoise[Any], blocks: Sequence[Block], boxes: Sequence[AskedBoxes], count: int
+) -> NDArray[np.int64]:
     """(K, m): what each answer takes of the noise in each part. Raises: TooLarge."""
-    count, ends = sum(len(one.answers) for one in boxes), np.cumsum([0, *(block.size for block in blocks)])
+    ends = np.cumsum([0, *(block.size for block in blocks)])
     if count * int(ends[-1]) > MOST_ENTRIES:
         raise TooLarge(
             f"{count:,} answers that share {ends[-1]:,} noisy numbers are not laid out; at most {MOST_ENTRIES:,} "

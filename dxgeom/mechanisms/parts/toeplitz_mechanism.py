@@ -300,9 +300,11 @@ class ToeplitzMechanism(BoxedCounts):
         return tuple(answers.tolist())
 
 
-def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> AdditiveMechanism:
+def totals_in_answers(
+    made: ToeplitzMechanism, sensitivity: Sensitivity, left: NDArray[np.int64] | None = None
+) -> AdditiveMechanism:
     """The same noise in the answers to linear queries, in their order: each takes that of one total whole, less that of
-    another.
+    another. ``left``: the places of the boxes among these, None for all; other answers have none.
 
     Guarantee: that the answers are these differences is held against the weights that are released, in integers, where
     the mechanism is made. Raises: TooLarge where there are too many answers to lay out what each takes;
@@ -317,8 +319,9 @@ def totals_in_answers(made: ToeplitzMechanism, sensitivity: Sensitivity) -> Addi
             "are: ask for them as BoxQueries"
         )
     divisors = tuple(step * made.steps_per_count for step in sensitivity.queries.steps)
-    mixing = IntegerMixing(made.taken.astype(np.int64), divisors, made)
-    return AdditiveMechanism(made.name, sensitivity, made.law, mixing)
+    taken = np.zeros((len(divisors), size), dtype=np.int64)
+    taken[slice(None) if left is None else left] = made.taken
+    return AdditiveMechanism(made.name, sensitivity, made.law, IntegerMixing(taken, divisors, made))
 
 
 @final

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dxgeom.errors import CertificateRefused, NotANormBall, TooLarge
 from dxgeom.mechanisms.linear.additive import AdditiveMechanism
 from dxgeom.mechanisms.linear.distance_bounds import AnyChange, any_change, joint_distance_bounds_of
-from dxgeom.mechanisms.linear.lengths_in_boxes import counted_boxes
+from dxgeom.mechanisms.linear.lengths_in_boxes import boxes_left
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity
 from dxgeom.mechanisms.parts.box_bound import boxes_bound, worst_alone
 from dxgeom.mechanisms.parts.box_bound_at_once import UPWARD, bound_at_once, of_prefixes_by_category
@@ -57,13 +57,18 @@ class BoxCandidates:
     @cached_property
     def _boxes(self) -> BoxQueries | None:
         try:
-            found = counted_boxes(self.sensitivity)
+            found, left = boxes_left(self.sensitivity)
             line_gaps(self.sensitivity.metric, found)
         except TooLarge:
             return None
         if self.factors is None:
             return found
-        return replace(found, importance=tuple(map(Fraction, self.factors.tolist())))
+        return replace(found, importance=tuple(map(Fraction, self.factors[left].tolist())))
+
+    @property
+    def left(self) -> NDArray[np.int64]:
+        """The places of the boxes among the answers; the others follow from public numbers. Raises: TooLarge."""
+        return boxes_left(self.sensitivity)[1]
 
     @property
     def counted(self) -> BoxQueries:
@@ -78,14 +83,17 @@ class BoxCandidates:
             return self._around.built(self.sensitivity, self._costs_around)
         if kind == TOEPLITZ:
             made = sought_totals(self.sensitivity.metric, self.counted, self.worst)
-            return totals_in_answers(made, self.sensitivity)
-        return in_answers(sought(self.sensitivity.metric, self.counted, kind, self.worst)[0], self.sensitivity)
+            return totals_in_answers(made, self.sensitivity, self.left)
+        made_of_boxes, _ = sought(self.sensitivity.metric, self.counted, kind, self.worst)
+        return in_answers(made_of_boxes, self.sensitivity, self.left)
 
     @cached_property
     def beginning(self) -> NDArray[np.float64]:
         """(K,): the mean squared errors of the noise that a search begins from: each attribute as it is, or along its
         line. Raises: TooLarge, CertificateRefused."""
-        return measured_flat(self.sensitivity.metric, self.counted, self.worst).variances
+        found = np.zeros(len(self.sensitivity.queries.names))
+        found[self.left] = measured_flat(self.sensitivity.metric, self.counted, self.worst).variances
+        return found
 
     @cached_property
     def bound_at_once(self) -> float:
@@ -129,7 +137,7 @@ class BoxCandidates:
         return self.sensitivity.queries.float_steps**2 * (1.0 if self.factors is None else self.factors)
 
     def _costs(self, boxes: BoxQueries) -> NDArray[np.float64]:
-        return np.ones(boxes.count) if self.factors is None else self.factors
+        return np.ones(boxes.count) if self.factors is None else self.factors[self.left]
 
 
 @final

@@ -227,7 +227,7 @@ def in_tables_instead(metric: VerifiedMetric, queries: LinearQueries, wish: Wish
         return None
     reason = f"{queries.count:,} answers that share {numbers:,} noisy numbers or more are not laid out"
     if not many:
-        reason = f"of more than {MOST_ANSWERS} answers public numbers tell parts of whole tables, and nothing of a list"
+        reason = f"of more than {MOST_ANSWERS} answers public numbers tell more of whole tables than of a list"
     others = (CandidateResult("laplace", None, reason=f"not built: {reason}"),)
     return replace(made, decided=replace(made.decided, others=others))
 
