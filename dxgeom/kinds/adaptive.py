@@ -246,13 +246,16 @@ class AdaptiveKind(RecordsKind, QuestionKind[AdaptiveTask]):
 
 def unasked(certified: Plan, worth: EstimateWorth) -> Plan:
     """The plan of the same tables that follow the data, as a file with one task asks for them; ``certified``, with the
-    reason, where its noise adds up to no more than the records, or errors were asked for, or these tables cannot.
+    reason, where its noise adds up to no more than the records, errors were asked for, a table is exact by public
+    numbers, or these tables cannot.
 
     Guarantee: public numbers alone decide: of cells, of records, and what is spent.
     """
     noise, queries = worth.noise_over_records, certified.question
     if worth.certain:
         return _stays(certified, "errors were asked for, which only noise keeps")
+    if any(certified.mechanism.all_told):
+        return _stays(certified, "public numbers are all of some table, which would not be exact any more")
     if noise is None:
         return _stays(certified, "how much noise is beside the records is not known: their number is not public")
     if not worth.is_mostly_noise:

@@ -75,6 +75,20 @@ def test_otherwise_the_certified_plan_stays_and_says_why():
     assert planned(ALLOWING, MUCH).fingerprint == planned(policy_of(), MUCH).fingerprint
 
 
+def test_a_table_that_public_numbers_tell_stays_exact(tmp_path):
+    """A model would answer it with an error, and pay for it."""
+    (tmp_path / "a.csv").write_text("a,count\n1,9\n2,2\n3,3\n4,1\n")
+    said = {"adaptive": "allow", "known": [{"totals": "a", "numbers": "a.csv"}]}
+    data = {"policy": "p", "universe": {"attributes": WORDS}, "budget": "10", "rules": RULES, **said}
+    policy = dx.Policy.from_dict(data, folder=tmp_path)
+    plan = dx.plan(policy.compile(), tables_of(policy, [["a"], ["a", "b"], ["a", "b", "c"]], 15), spend=LITTLE)
+    assert plan.mechanism.all_told == (True, False, False)
+    (other,) = [one for one in plan.candidates if one.name == "adaptive"]
+    assert "public numbers are all of some table" in other.reason
+    partly = dx.plan(policy.compile(), tables_of(policy, [["a", "b"], ["b", "c"], ["a", "b", "c"]], 15), spend=LITTLE)
+    assert [part.question.word for part in partly.parts] == ["adaptive"]
+
+
 @pytest.mark.parametrize("said", [{}, {"spend": LITTLE, "mechanism": "marginal-laplace"}])
 def test_nothing_follows_the_data_where_no_spend_is_stated_or_noise_is_named(said):
     plan = dx.plan(ALLOWING.compile(), tables_of(ALLOWING), **said)
