@@ -76,11 +76,11 @@ class Browser:
             if one["impact"] in _GRAVE
         ]
 
-    def picture(self, media: str, most: int) -> np.ndarray:
+    def picture(self, most: int) -> np.ndarray:
         """The grey of each pixel of the whole page, 0 to 255, once its fonts are there; ``most`` rows at a time."""
         from PIL import Image
 
-        self._tell("Emulation.setEmulatedMedia", media=media, features=_feature(self._dark))
+        self._tell("Emulation.setEmulatedMedia", media="screen", features=_feature(self._dark))
         self.driver.execute_async_script("document.fonts.ready.then(arguments[arguments.length - 1]);")
         box = self._tell("Page.getLayoutMetrics")["cssContentSize"]
         parts = []

@@ -67,7 +67,7 @@ def _picture(browser: Browser, folder: Path, page: str, *, width: int, dark: boo
     plain = _POLICY_OF_THE_PAGE.sub("", page)
     file.write_text(plain.replace("</head>", f"{_style()}</head>") if "</head>" in plain else plain + _style())
     browser.open(file, dark=dark, width=width)
-    return _blocks(browser.picture("screen", _SLICE))
+    return _blocks(browser.picture(_SLICE))
 
 
 def _blocks(grey: np.ndarray) -> np.ndarray:
