@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 from reference.policy_of_ranges import policy_of_ranges
