@@ -14,12 +14,15 @@ from dxgeom.mechanisms.parts.box_mechanism import BoxMechanism
 from dxgeom.mechanisms.parts.measured_parts import AskedBoxes, parts_in_answers
 
 
-def in_answers(made: BoxMechanism, sensitivity: Sensitivity, left: NDArray[np.int64]) -> AdditiveMechanism:
+def in_answers(
+    made: BoxMechanism, sensitivity: Sensitivity, left: NDArray[np.int64] | None = None
+) -> AdditiveMechanism:
     """The same noise in the answers to linear queries, see :func:`parts_in_answers`. ``left``: the places of the boxes
-    among these; all others take none. Raises: TooLarge, CertificateRefused."""
+    among these, None for all; others take none. Raises: TooLarge, CertificateRefused."""
     told = made.merged
+    answers = np.arange(told.count) if left is None else left
     asked = [
-        AskedBoxes(columns, left[places], told.lower[places][:, list(columns)], told.upper[places][:, list(columns)])
+        AskedBoxes(columns, answers[places], told.lower[places][:, list(columns)], told.upper[places][:, list(columns)])
         for columns, places in told.supports
     ]
     return parts_in_answers(made, sensitivity, asked)

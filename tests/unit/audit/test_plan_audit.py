@@ -324,8 +324,8 @@ def test_the_leak_that_there_once_was_is_seen(monkeypatch):
     rows = [[1, 0, 0], [1, Fraction(1, 2), 0]]
     queries, metric = dx.LinearQueries.from_matrix(["A", "leaking"], rows, policy.universe), policy.compile()
     monkeypatch.setattr(
-        "dxgeom.planner.boxes.as_candidates.counted_boxes",
-        lambda sensitivity: BoxQueries.of(policy.universe, [{"letter": (0, 1)}] * 2),
+        "dxgeom.planner.boxes.as_candidates.boxes_left",
+        lambda sensitivity: (BoxQueries.of(policy.universe, [{"letter": (0, 1)}] * 2), np.arange(2)),
     )
     with pytest.raises(CertificateRefused, match="not made of the numbers"):
         BoxCandidates(sensitivity_of(metric, queries), None, worst=False).built("boxes-laplace")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 from reference.policy_of_ranges import policy_of_ranges
@@ -138,17 +139,17 @@ def test_a_plan_file_with_noise_of_other_queries_is_refused_in_a_sentence(monkey
     metric = policy.compile()
 
     def rounded_down(sensitivity):
-        return BoxQueries.of(policy.universe, [{"letter": (0, 1)}] * 2)
+        return BoxQueries.of(policy.universe, [{"letter": (0, 1)}] * 2), np.arange(2)
 
     with monkeypatch.context() as old:
-        old.setattr("dxgeom.planner.boxes.as_candidates.counted_boxes", rounded_down)
+        old.setattr("dxgeom.planner.boxes.as_candidates.boxes_left", rounded_down)
         with pytest.raises(CertificateRefused, match="not made of the numbers"):
             BoxCandidates(sensitivity_of(metric, queries), None, worst=False).built("boxes-laplace")
         old.setattr("dxgeom.mechanisms.linear.containment.require_measured", lambda sensitivity, mixing: None)
         shared = CandidateBuilder(sensitivity_of(metric, queries))
         compared = CandidateComparison(shared, ("boxes-laplace",))
         plan = listed_plan(metric, queries, Objective("mse"), compared.mechanism("boxes-laplace"), compared, None)
-        old.setattr("dxgeom.plan_files.answering.counted_boxes", rounded_down)
+        old.setattr("dxgeom.plan_files.answering.boxes_left", rounded_down)
         dx.save_plan(plan, tmp_path / "plan.json", policy=policy)
     assert json.loads((tmp_path / "plan.json").read_text())["mechanism"]["law"]["kind"] == "ScalesInBoxes"
     with pytest.raises(dx.errors.PlanError) as caught:
