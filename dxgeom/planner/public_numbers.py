@@ -10,6 +10,7 @@ import numpy as np
 
 from dxgeom.mechanisms.linear.sensitivity import Sensitivity, on_records_of, sensitivity_of
 from dxgeom.metrics.verification import VerifiedMetric
+from dxgeom.privacy.measures import PURE
 from dxgeom.universe.public_counts import NONE
 from dxgeom.universe.public_shares import PublicNumbers, PublicPart, Shares, less_public
 from dxgeom.universe.queries import LinearQueries
@@ -34,8 +35,9 @@ NOT_COMPARED: Final = (
 )
 MOST_ANSWERS: Final = 320
 """Of more answers noise is sought in parts that they share: what is left of them may have lost these,"""
-_MOST_LEFT: Final = 1 << 20
-"""and is looked at where it has at most so many weights. What public numbers imply is left out of any number."""
+_MOST_LEFT: Final = 1 << 18
+"""and is looked at under pure privacy, where it has at most so many weights: searches of normal noise for it take
+minutes. What public numbers imply is left out of any number."""
 _FEW_CELLS: Final = 36
 """Tables of more cells have noise in parts, less those that public numbers tell."""
 _NAMED: Final = 3
@@ -61,7 +63,7 @@ def fits_of(metric: VerifiedMetric, queries: LinearQueries) -> list[Shares | Non
         return [*public_fits(on_records_of(metric, queries), numbers, queries)] or [None]
     implied = implied_alone(on_records_of(metric, queries), numbers, queries)
     projected = implied
-    if queries.count * numbers.universe.record_types <= _MOST_LEFT:
+    if metric.privacy == PURE and queries.count * numbers.universe.record_types <= _MOST_LEFT:
         projected = projection(on_records_of(metric, queries), numbers, queries).shares
     found: list[Shares | None] = [one for one in (implied, projected) if any(own is not None for own in one)]
     return found[: 1 + (implied != projected)] or [None]
