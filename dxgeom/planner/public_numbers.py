@@ -36,8 +36,7 @@ NOT_COMPARED: Final = (
 MOST_ANSWERS: Final = 320
 """Of more answers noise is sought in parts that they share: what is left of them may have lost these,"""
 _MOST_LEFT: Final = 1 << 18
-"""and is looked at under pure privacy, where it has at most so many weights: searches of normal noise for it take
-minutes. What public numbers imply is left out of any number."""
+"""and is looked at under pure privacy, up to so many weights; what they imply is left out of any number."""
 _FEW_CELLS: Final = 36
 """Tables of more cells have noise in parts, less those that public numbers tell."""
 _NAMED: Final = 3
@@ -59,12 +58,13 @@ def fits_of(metric: VerifiedMetric, queries: LinearQueries) -> list[Shares | Non
         return [None]
     from dxgeom.mechanisms.linear.public_centres import implied_alone, projection, public_fits  # and a solver with it
 
+    records = on_records_of(metric, queries)
     if queries.count <= MOST_ANSWERS:
-        return [*public_fits(on_records_of(metric, queries), numbers, queries)] or [None]
-    implied = implied_alone(on_records_of(metric, queries), numbers, queries)
+        return [*public_fits(records, numbers, queries)] or [None]
+    implied = implied_alone(records, numbers, queries)
     projected = implied
     if metric.privacy == PURE and queries.count * numbers.universe.record_types <= _MOST_LEFT:
-        projected = projection(on_records_of(metric, queries), numbers, queries).shares
+        projected = projection(records, numbers, queries).shares
     found: list[Shares | None] = [one for one in (implied, projected) if any(own is not None for own in one)]
     return found[: 1 + (implied != projected)] or [None]
 
